@@ -1,6 +1,9 @@
 package lb
 
-import "net/netip"
+import (
+	"net/netip"
+	"time"
+)
 
 // Node is a machine of the cluster as its Node object describes it.
 type Node struct {
@@ -66,4 +69,13 @@ type Announcement struct {
 	NodeSelector *Selector
 	Interfaces   []string // names or globs (path.Match); empty: automatic
 	Membership   string   // "heartbeat", "lease" or "" (the agent's default)
+	Gratuitous   Gratuitous
+}
+
+// Gratuitous is a schedule of unsolicited announcements. A zero field leaves
+// it to the announcer.
+type Gratuitous struct {
+	Count   int           // how many on a takeover
+	Spacing time.Duration // between two of them
+	Refresh time.Duration // between two from then on
 }

@@ -1,6 +1,7 @@
 package lb
 
 import (
+	"cmp"
 	"fmt"
 	"net/netip"
 )
@@ -28,6 +29,7 @@ const (
 	UnknownField                    // a field that the kind does not have
 	KindIgnored                     // a kind that Fairlead doesn't use
 	ForwardingInvalid               // a value of fairlead.dev/forwarding
+	ValueInvalid                    // another field with a value that it can't have
 	numProblemKinds
 )
 
@@ -49,6 +51,7 @@ var problemNames = [numProblemKinds]string{
 	UnknownField:        "unknown_field",
 	KindIgnored:         "kind_ignored",
 	ForwardingInvalid:   "forwarding_invalid",
+	ValueInvalid:        "value_invalid",
 }
 
 func (k ProblemKind) String() string { return problemNames[k] }
@@ -80,4 +83,16 @@ func (p Problem) String() string {
 		s += ": " + p.Field
 	}
 	return fmt.Sprintf("%s: %s (%s)", s, p.Message, p.Kind)
+}
+
+// Compare orders problems by object, then by place in it.
+func (p Problem) Compare(o Problem) int {
+	return cmp.Or(
+		cmp.Compare(p.Object, o.Object),
+		cmp.Compare(p.Where, o.Where),
+		cmp.Compare(p.Field, o.Field),
+		cmp.Compare(p.Kind, o.Kind),
+		p.Addr.Compare(o.Addr),
+		cmp.Compare(p.Message, o.Message),
+	)
 }
