@@ -1,7 +1,9 @@
 package announce
 
 import (
+	"fmt"
 	"net/netip"
+	"strings"
 
 	"github.com/fairlead-lb/fairlead/internal/lb"
 )
@@ -9,6 +11,26 @@ import (
 // Desired is everything to announce.
 type Desired struct {
 	Links []Link // sorted by name
+}
+
+// String prints one line for each link and, indented, for each entry.
+func (d Desired) String() string {
+	var b strings.Builder
+	for _, l := range d.Links {
+		state := "down"
+		if l.Up {
+			state = "up"
+		}
+		fmt.Fprintf(&b, "%s index %d mac %s %s members %d\n", l.Name, l.Index, l.MAC, state, len(l.Members))
+		for _, e := range l.Entries {
+			fmt.Fprintf(&b, "  %s generation %d", e.Addr, e.Generation)
+			if e.Probe {
+				b.WriteString(" probe")
+			}
+			b.WriteByte('\n')
+		}
+	}
+	return b.String()
 }
 
 // Link is what to announce through one interface.
