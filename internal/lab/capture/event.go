@@ -104,6 +104,22 @@ func duplicate(ts []tenure) Duplicate {
 	return d
 }
 
+// Moves returns how often the port that answers for each address changed.
+// Addresses that never moved are left out.
+func Moves(events []Event) map[netip.Addr]int {
+	events = slices.Clone(events)
+	slices.SortStableFunc(events, func(a, b Event) int { return a.At.Compare(b.At) })
+	last := make(map[netip.Addr]string)
+	moves := make(map[netip.Addr]int)
+	for _, e := range events {
+		if port, ok := last[e.Addr]; ok && port != e.Port {
+			moves[e.Addr]++
+		}
+		last[e.Addr] = e.Port
+	}
+	return moves
+}
+
 // Owners returns who answered last for each address, of the events that came
 // in from then on.
 func Owners(events []Event, from time.Time) map[netip.Addr]string {

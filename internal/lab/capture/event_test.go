@@ -112,6 +112,14 @@ func TestDuplicatesAgreeWithSlow(t *testing.T) {
 	})
 }
 
+func TestMoves(t *testing.T) {
+	for s, want := range map[string]int{"": 0, "a@0 a@20": 0, "a@0 b@10 b@20": 1, "b@20 a@0 a@30": 2} {
+		if got := Moves(parseEvents(t, s))[netip.MustParseAddr("10.77.0.200")]; got != want {
+			t.Errorf("%q: %d moves, want %d", s, got, want)
+		}
+	}
+}
+
 func TestOwners(t *testing.T) {
 	events := parseEvents(t, "a@0 b@20 a@10")
 	addr := events[0].Addr

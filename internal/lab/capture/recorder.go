@@ -15,7 +15,6 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/fairlead-lb/fairlead/internal/lab/netns"
-	"github.com/fairlead-lb/fairlead/internal/metrics"
 )
 
 const (
@@ -29,15 +28,15 @@ const (
 
 // Recorder keeps the advertisements that come in on the ports of a switch.
 type Recorder struct {
-	file    *os.File
-	conn    syscall.RawConn
-	ports   map[int]string // by interface index
-	verdict *metrics.Vec[Verdict]
-	done    chan struct{}
+	file  *os.File
+	conn  syscall.RawConn
+	ports map[int]string // by interface index
+	done  chan struct{}
 
 	mu      sync.Mutex
 	events  []Event
 	frames  []frame
+	counts  [numVerdicts]int
 	dropped int
 	changed chan struct{} // closed and replaced when there are new events
 }
@@ -54,7 +53,6 @@ type frame struct {
 func Record(ns *netns.Namespace, ports []string) (*Recorder, error) {
 	r := &Recorder{
 		ports:   make(map[int]string),
-		verdict: metrics.NewVec[Verdict]("capture_frames", "Frames seen by the recorder.", Verdicts),
 		done:    make(chan struct{}),
 		changed: make(chan struct{}),
 	}
@@ -165,9 +163,9 @@ func timestamp(oob []byte) time.Time {
 
 func (r *Recorder) add(port string, data []byte, length int, at time.Time) {
 	addr, v := parse(data)
-	r.verdict.Inc(v)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	r.counts[v]++
 	if len(r.frames) == maxFrames {
 		r.dropped++
 		return
@@ -212,17 +210,17 @@ func (r *Recorder) Wait(ctx context.Context, match func(Event) bool) (Event, err
 
 // Counts returns how many frames had each verdict, those without any left out,
 // and how many were dropped because there were too many.
-func (r *Recorder) Counts() map[string]uint64 {
-	counts := make(map[string]uint64)
-	for v := range numVerdicts {
-		if n := r.verdict.Get(v); n > 0 {
-			counts[v.String()] = n
-		}
-	}
+func (r *Recorder) Counts() map[string]int {
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	counts := make(map[string]int)
+	for v, n := range r.counts {
+		if n > 0 {
+			counts[Verdict(v).String()] = n
+		}
+	}
 	if r.dropped > 0 {
-		counts["dropped"] = uint64(r.dropped)
+		counts["dropped"] = r.dropped
 	}
 	return counts
 }

@@ -20,9 +20,6 @@ const (
 	numVerdicts
 )
 
-// Verdicts is how many there are, for arrays and counters.
-const Verdicts = int(numVerdicts)
-
 var verdictNames = [numVerdicts]string{
 	Advertisement: "advertisement",
 	Question:      "question",

@@ -197,3 +197,21 @@ func port(a netip.AddrPort) []byte {
 }
 
 func host32(v uint32) []byte { return binaryutil.NativeEndian.PutUint32(v) }
+
+// Probe programs a service proxy in the current network namespace, to see
+// whether the kernel can.
+func Probe() error {
+	conn, err := nftables.New()
+	if err != nil {
+		return fmt.Errorf("open nftables: %w", err)
+	}
+	for _, f := range families() {
+		if err := f.queue(conn, makePlan(nil, f.is4)); err != nil {
+			return fmt.Errorf("plan service proxy: %w", err)
+		}
+	}
+	if err := conn.Flush(); err != nil {
+		return fmt.Errorf("program service proxy: %w", err)
+	}
+	return nil
+}
