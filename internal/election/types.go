@@ -56,6 +56,9 @@ const (
 	Owner
 	// HandingOver: still owner, has asked a target to take over.
 	HandingOver
+	// Suspended: this node owned the address before it was paused and may have
+	// been replaced meanwhile. It still claims it, but must not answer for it.
+	Suspended
 )
 
 func (s State) String() string {
@@ -68,9 +71,14 @@ func (s State) String() string {
 		return "owner"
 	case HandingOver:
 		return "handing_over"
+	case Suspended:
+		return "suspended"
 	}
 	return "unknown"
 }
+
+// Answers reports whether a node in that state answers for the address.
+func (s State) Answers() bool { return s == Owner || s == HandingOver }
 
 // Ownership is the Machine's view of one VIP.
 type Ownership struct {
@@ -118,6 +126,10 @@ const (
 	// HandoverStarted and HandoverFailed frame a handover that this node asked for.
 	HandoverStarted
 	HandoverFailed
+	// Paused: this node did not run for longer than the dead time; it does not
+	// answer until it has listened. Resumed: nobody had replaced it.
+	Paused
+	Resumed
 	numChanges
 )
 
@@ -126,7 +138,7 @@ const Changes = int(numChanges)
 
 var changeNames = [numChanges]string{
 	"claimed", "took_over", "yielded", "handed_over", "released", "contested",
-	"observed", "handover_started", "handover_failed",
+	"observed", "handover_started", "handover_failed", "paused", "resumed",
 }
 
 func (c Change) String() string { return changeNames[c] }
