@@ -25,9 +25,11 @@ type encoder struct {
 	aliases *int           // bytes that aliases may still repeat
 	lines   map[string]int // if not nil: gets the line of every path
 
-	path    []byte // of the value being written
+	// About the value being written:
+	path    []byte
 	depth   int
-	aliased int // how many aliases the value being written is inside of
+	aliased int                 // how many aliases it is inside of
+	open    map[*yaml.Node]bool // the anchors that it is inside of
 
 	// last is the value that used up left.
 	last     *yaml.Node
@@ -55,8 +57,18 @@ func (e *encoder) value(n *yaml.Node, at int) error {
 	if e.lines != nil {
 		e.lines[string(e.path)] = at
 	}
+	if n.Anchor != "" {
+		if e.open[n] {
+			return e.fault(at, "the alias *%s is inside of its own anchor", n.Anchor)
+		}
+		if e.open == nil {
+			e.open = make(map[*yaml.Node]bool)
+		}
+		e.open[n] = true
+		defer delete(e.open, n)
+	}
 	if e.depth++; e.depth > maxDepth {
-		return e.fault(at, "values nest deeper than %d levels (an alias inside of its own anchor?)", maxDepth)
+		return e.fault(at, "values nest deeper than %d levels", maxDepth)
 	}
 	defer func() { e.depth-- }()
 	switch n.Kind {

@@ -101,15 +101,16 @@ func (o *object) split(items *yaml.Node) ([]*object, error) {
 	return out, nil
 }
 
-// String names the object as problems do. The namespace is the one that is
-// written: an object that has none is named by [convert.ObjectString] once it
-// is decoded.
+// String names the object as problems do, before it is decoded.
 func (o *object) String() string {
-	namespace := text(o.node, "metadata", "namespace")
+	name, namespace := text(o.node, "metadata", "name"), text(o.node, "metadata", "namespace")
+	if name == "" {
+		return o.kind
+	}
 	if namespace == "" && namespaced[o.kind] {
 		namespace = "default"
 	}
-	return convert.ObjectString(o.kind, namespace, text(o.node, "metadata", "name"))
+	return convert.ObjectString(o.kind, namespace, name)
 }
 
 func (o *object) errorAt(line int, field, msg string) *Error {
