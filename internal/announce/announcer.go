@@ -339,7 +339,9 @@ func (a *Announcer) report(w *wire, c change) {
 	default:
 		msg = c.to.String()
 	}
-	a.lines = append(a.lines, func(log *slog.Logger) { log.Log(context.Background(), level, msg, args...) })
+	if a.log.Enabled(context.Background(), level) {
+		a.lines = append(a.lines, func(log *slog.Logger) { log.Log(context.Background(), level, msg, args...) })
+	}
 }
 
 // unlock frees the lock and then logs: a log that blocks must not hold up
