@@ -86,10 +86,12 @@ func (m *Machine) heardHandover(p *member, h Handover) {
 		v.highest = max(v.highest, h.Epoch)
 		return
 	}
-	// Not while listening: after a pause this may be long out of date, and it
-	// is repeated with every beat.
-	if v.wanted && v.owner != m.me && h.Epoch > v.highest && m.now >= m.listenUntil && m.mayOwn(v) {
-		m.claim(v, h.Epoch, TookOver, p.name)
+	// Only from the owner, lest a late message brings back what is past. Not
+	// while listening: after a pause this may be long out of date, and it is
+	// repeated with every beat. Claims that the owner never heard may have made
+	// this node know of higher epochs than it does.
+	if v.wanted && v.owner == p && h.Epoch > v.epoch && m.now >= m.listenUntil && m.mayOwn(v) {
+		m.claim(v, max(h.Epoch, v.highest+1), TookOver, p.name)
 	}
 }
 

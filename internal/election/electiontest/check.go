@@ -28,7 +28,8 @@ type checker struct {
 
 	transitions, urgent, versions int // for quiet
 
-	mark map[netip.Addr]string // owners
+	mark  map[netip.Addr]string // owners
+	worst time.Duration         // longest silence of any VIP since the mark
 }
 
 // answerers is who answers for a VIP.
@@ -43,7 +44,6 @@ type memory struct {
 	heard map[netip.Addr]uint64
 	own   map[netip.Addr]uint64
 	shown map[netip.Addr]election.Ownership
-	lives []int // of the others when shown was taken
 }
 
 func newChecker(e *Env) *checker {
@@ -114,22 +114,19 @@ func (c *checker) effects(n *node, fx election.Effects) {
 	}
 }
 
-// compareShown checks n's new view against the one before.
+// compareShown checks n's new view against the one before. An owner that was
+// restarted since may have forgotten.
 func (c *checker) compareShown(n *node) {
-	lives := make([]int, len(c.env.nodes))
-	for i, o := range c.env.nodes {
-		lives[i] = o.life
-	}
 	for a, o := range n.views {
 		before, ok := n.memory.shown[a]
 		if !ok || o.Owner == "" || o.Owner != before.Owner || o.Epoch >= before.Epoch {
 			continue
 		}
-		if owner := c.env.node(o.Owner); owner.index < len(n.memory.lives) && n.memory.lives[owner.index] == owner.life {
+		if c.env.node(o.Owner).born < before.Since {
 			c.fail("%s: %s sees the epoch of %s fall from %d to %d", a, n.name, o.Owner, before.Epoch, o.Epoch)
 		}
 	}
-	n.memory.shown, n.memory.lives = n.views, lives
+	n.memory.shown = n.views
 }
 
 // update brings answering in line with n.
@@ -145,6 +142,9 @@ func (c *checker) update(n *node) {
 		does, did := n.answers(a), s.nodes&bit != 0
 		switch {
 		case does && !did:
+			if s.nodes == 0 {
+				c.worst = max(c.worst, now-s.silent)
+			}
 			for _, o := range c.env.nodes {
 				if s.nodes&(1<<o.index) != 0 {
 					s.both[pair(n, o)] = now
@@ -265,6 +265,13 @@ func (c *checker) checkMoves(of string) {
 		if moved := now[a] != before; moved != (before == of) {
 			c.fail("%s: went from %s to %q although %s failed", a, before, now[a], of)
 		}
+	}
+}
+
+// checkSilence checks that since the mark no VIP was silent for longer than d.
+func (c *checker) checkSilence(d time.Duration) {
+	if c.worst > d {
+		c.fail("a VIP was silent for %s, want at most %s", stamp(c.worst), d)
 	}
 }
 

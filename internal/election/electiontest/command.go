@@ -32,7 +32,12 @@ import (
 //	advance DURATION
 //	status | candidates NAME ADDR
 //	expect ADDR NAME|nobody     who alone answers
-//	settled | balanced | quiet DURATION | mark | moves NAME
+//	settled                     one answers for each VIP, and all agree
+//	balanced                    no two running nodes' loads differ by more than one
+//	quiet DURATION              time passes and nothing changes
+//	mark | moves NAME | silence DURATION
+//	                            since the mark just the VIPs of a node moved, and
+//	                            none was silent for longer
 func (e *Env) Run(line string) string {
 	e.log.Reset()
 	fields := strings.Fields(line)
@@ -50,7 +55,7 @@ func (e *Env) Broken() string { return e.checker.broken }
 
 func (e *Env) run(cmd string, args []string) error {
 	switch cmd {
-	case "advance", "status", "candidates", "expect", "settled", "balanced", "quiet", "mark", "moves":
+	case "advance", "status", "candidates", "expect", "settled", "balanced", "quiet", "mark", "moves", "silence":
 		return e.watch(cmd, args)
 	}
 	e.checker.disturbed = e.now
@@ -69,23 +74,26 @@ func (e *Env) watch(cmd string, args []string) error {
 	case "balanced":
 		e.checker.checkBalanced()
 	case "mark":
-		e.checker.mark = e.checker.owners()
+		e.checker.mark, e.checker.worst = e.checker.owners(), 0
 	default:
 		if len(args) == 0 {
 			return fmt.Errorf("%s: argument missing", cmd)
 		}
 	}
 	switch cmd {
-	case "advance", "quiet":
+	case "advance", "quiet", "silence":
 		d, err := time.ParseDuration(args[0])
 		if err != nil {
 			return err
 		}
-		if cmd == "quiet" {
+		switch cmd {
+		case "quiet":
 			e.checker.checkQuiet(d)
-			return nil
+		case "silence":
+			e.checker.checkSilence(d)
+		default:
+			e.advance(d)
 		}
-		e.advance(d)
 	case "moves":
 		e.checker.checkMoves(args[0])
 	case "candidates", "expect":

@@ -52,6 +52,7 @@ type node struct {
 	paused bool
 	inbox  []message // while paused: what waits in the socket
 
+	born    time.Duration
 	resumed time.Duration
 
 	clock   time.Duration // error of the wall clock
@@ -250,6 +251,7 @@ func (e *Env) reseed(seed uint64) { e.rng = rand.New(rand.NewPCG(seed, 0)) }
 // start gives n a new machine.
 func (e *Env) start(n *node) {
 	n.life++
+	n.born = e.now
 	n.resumed, n.paused, n.inbox, n.wakeAt, n.version = e.now, false, nil, -1, 0
 	n.heard = make([]time.Duration, len(e.nodes))
 	for i := range n.heard {
