@@ -29,7 +29,7 @@ func playAgentHang(ctx context.Context, s *stage) error {
 		return err
 	}
 	victim := before[s.vip].node
-	if err := s.probeVIP(ctx); err != nil {
+	if err := s.probeVIP(ctx, before); err != nil {
 		return err
 	}
 	t := time.Now()
@@ -54,16 +54,11 @@ func playAgentHang(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.say.Step("agent of %s goes on", victim)
-	if err := s.watch(ctx, aftermath); err != nil {
-		return err
-	}
-	after, err := s.settle(ctx, s.nodeNames())
-	if err != nil {
+	if err := s.calm(ctx, "VIPs that moved when it went on", aftermath, moved, s.nodeNames()); err != nil {
 		return err
 	}
 	s.stopProbes()
 	s.moved(victim, before, moved)
-	s.unmoved("VIPs that moved when it went on", moved, after)
 	port := s.node(victim).Port()
 	late := s.sightings(func(e capture.Event) bool { return e.Port == port && e.At.After(woken) })
 	s.note("%d answers from %s after it went on", len(late), victim)

@@ -23,7 +23,7 @@ func playAgentKill(ctx context.Context, s *stage) error {
 		return err
 	}
 	victim := before[s.vip].node
-	if err := s.probeVIP(ctx); err != nil {
+	if err := s.probeVIP(ctx, before); err != nil {
 		return err
 	}
 	t := time.Now()
@@ -38,7 +38,7 @@ func playAgentKill(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if err := s.watch(ctx, aftermath); err != nil {
+	if err := s.calm(ctx, "VIPs that moved afterwards", aftermath, after, s.others(victim)); err != nil {
 		return err
 	}
 	s.stopProbes()

@@ -22,7 +22,7 @@ func playDrain(ctx context.Context, s *stage) error {
 		return err
 	}
 	victim := before[s.vip].node
-	if err := s.probeVIP(ctx); err != nil {
+	if err := s.probeVIP(ctx, before); err != nil {
 		return err
 	}
 	t := time.Now()
@@ -38,7 +38,7 @@ func playDrain(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.say.Info("%s", drained.describe(s.nodeNames()))
-	if err := s.watch(ctx, aftermath); err != nil {
+	if err := s.calm(ctx, "VIPs that moved afterwards", aftermath, drained, s.nodeNames()); err != nil {
 		return err
 	}
 
@@ -46,16 +46,11 @@ func playDrain(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.say.Step("%s may own VIPs again", victim)
-	if err := s.watch(ctx, aftermath); err != nil {
-		return err
-	}
-	after, err := s.settle(ctx, s.nodeNames())
-	if err != nil {
+	if err := s.calm(ctx, "VIPs that moved back", aftermath, drained, s.nodeNames()); err != nil {
 		return err
 	}
 	s.stopProbes()
 	s.moved(victim, before, drained)
-	s.unmoved("VIPs that moved back", drained, after)
 	s.nothingLost()
 	s.singleOwner(maxDuplicate, nil)
 	return nil

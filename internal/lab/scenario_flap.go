@@ -30,7 +30,7 @@ func playFlap(ctx context.Context, s *stage) error {
 	if err := s.withdraw(victim); err != nil {
 		return err
 	}
-	if err := s.probeVIP(ctx); err != nil {
+	if err := s.probeVIP(ctx, before); err != nil {
 		return err
 	}
 	var moved ownership
@@ -59,14 +59,11 @@ func playFlap(ctx context.Context, s *stage) error {
 			return err
 		}
 	}
-	after, err := s.settle(ctx, s.nodeNames())
-	if err != nil {
+	if err := s.calm(ctx, "VIPs that moved afterwards", aftermath, moved, s.nodeNames()); err != nil {
 		return err
 	}
-	s.say.Info("%s", after.describe(s.nodeNames()))
 	s.stopProbes()
 	s.moved(victim, before, moved)
-	s.unmoved("VIPs that moved afterwards", moved, after)
 	s.movedOnce(before, moved)
 	s.silence()
 	s.singleOwner(maxDuplicate, nil)

@@ -23,7 +23,7 @@ func playOwnerCrash(ctx context.Context, s *stage) error {
 	if err := s.withdraw(victim); err != nil {
 		return err
 	}
-	if err := s.probeVIP(ctx); err != nil {
+	if err := s.probeVIP(ctx, before); err != nil {
 		return err
 	}
 
@@ -40,7 +40,7 @@ func playOwnerCrash(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.say.Info("%s", after.describe(s.others(victim)))
-	if err := s.watch(ctx, aftermath); err != nil {
+	if err := s.calm(ctx, "VIPs that moved afterwards", aftermath, after, s.others(victim)); err != nil {
 		return err
 	}
 	s.stopProbes()

@@ -41,7 +41,7 @@ func playPartitionHeal(ctx context.Context, s *stage) error {
 	if err := s.serveFrom(func(n string) bool { return n == here[0] }); err != nil {
 		return err
 	}
-	if err := s.probeVIP(ctx); err != nil {
+	if err := s.probeVIP(ctx, before); err != nil {
 		return err
 	}
 
@@ -78,7 +78,7 @@ func playPartitionHeal(ctx context.Context, s *stage) error {
 		return err
 	}
 	s.say.Info("after %s all agree\n%s", millis(time.Since(healed)), after.describe(s.nodeNames()))
-	if err := s.watch(ctx, aftermath); err != nil {
+	if err := s.calm(ctx, "VIPs that moved afterwards", aftermath, after, s.nodeNames()); err != nil {
 		return err
 	}
 	s.stopProbes()

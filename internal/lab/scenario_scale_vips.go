@@ -41,7 +41,7 @@ func playScaleVIPs(ctx context.Context, s *stage) error {
 	if err := s.withdraw(victim); err != nil {
 		return err
 	}
-	if err := s.probeVIP(ctx); err != nil {
+	if err := s.probeVIP(ctx, before); err != nil {
 		return err
 	}
 
@@ -58,7 +58,7 @@ func playScaleVIPs(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	if err := s.watch(ctx, aftermath); err != nil {
+	if err := s.calm(ctx, "VIPs that moved afterwards", aftermath, after, s.others(victim)); err != nil {
 		return err
 	}
 	s.say.Info("%s", after.describe(s.others(victim)))

@@ -84,8 +84,9 @@ func (s *stage) open(ctx context.Context) (ownership, error) {
 	return owners, nil
 }
 
-// probeVIP starts the probes of a client and lets them run for a while.
-func (s *stage) probeVIP(ctx context.Context) error {
+// probeVIP starts the probes of a client and lets them run for a while, in
+// which nothing may move.
+func (s *stage) probeVIP(ctx context.Context, before ownership) error {
 	client := s.Namespace(s.Client.Name)
 	echo := netip.AddrPortFrom(s.vip, echoPort)
 	var err error
@@ -101,7 +102,20 @@ func (s *stage) probeVIP(ctx context.Context) error {
 	}
 	s.http = probe.StartHTTP(client, web, pod.PodHeader, httpInterval)
 	s.say.Step("the client probes %s: UDP every %s, %d TCP connections; HTTP to %d VIPs", s.vip, udpInterval, tcpConns, len(web))
-	return s.watch(ctx, warmUp)
+	return s.calm(ctx, "VIPs that moved before anything happened", warmUp, before, s.nodeNames())
+}
+
+// calm lets time pass and records that no VIP has moved in it.
+func (s *stage) calm(ctx context.Context, name string, d time.Duration, was ownership, nodes []string) error {
+	if err := s.watch(ctx, d); err != nil {
+		return err
+	}
+	is, err := s.settle(ctx, nodes)
+	if err != nil {
+		return err
+	}
+	s.count(name, 0, len(is.moved(was)))
+	return nil
 }
 
 // watch lets time pass and tells how requests fare, once a second.
@@ -164,11 +178,6 @@ func (s *stage) moved(from string, before, after ownership) {
 		got = join(strays)
 	}
 	s.add("VIPs of other nodes that moved", len(strays) == 0, "none", got)
-}
-
-// unmoved records that no VIP has another owner than before.
-func (s *stage) unmoved(name string, before, after ownership) {
-	s.count(name, 0, len(after.moved(before)))
 }
 
 // stopProbes ends the probes and puts what they saw into the result.
