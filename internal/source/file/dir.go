@@ -10,7 +10,6 @@ import (
 	"slices"
 	"strings"
 	"syscall"
-	"time"
 )
 
 // maxFileSize is the size of the largest file that is read, in bytes.
@@ -30,7 +29,8 @@ type stamp struct {
 	name  string
 	inode uint64
 	size  int64
-	mtime time.Time
+	// ctime rather than mtime: it can't be set back, and a chmod changes it.
+	ctime syscall.Timespec
 }
 
 // isManifest reports whether a file of that name is read: hidden files and what
@@ -83,9 +83,9 @@ func look(dir string) ([]stamp, error) {
 		case info.IsDir():
 			continue
 		default:
-			s.size, s.mtime = info.Size(), info.ModTime()
+			s.size = info.Size()
 			if st, ok := info.Sys().(*syscall.Stat_t); ok {
-				s.inode = st.Ino
+				s.inode, s.ctime = st.Ino, st.Ctim
 			}
 		}
 		stamps = append(stamps, s)

@@ -89,8 +89,7 @@ func strict[T any, P apiObject[T]](l *loader, o *object, to *[]P) error {
 		return err
 	}
 	if len(unknown) > 0 {
-		lines := o.lines()
-		return o.errorAt(lines[unknown[0]], unknown[0], fmt.Sprintf("%s has no such field", o.kind))
+		return o.errorAt(lineOf(o.lines(), unknown[0]), unknown[0], fmt.Sprintf("%s has no such field", o.kind))
 	}
 	_, err = admit(l, o, P(v), to)
 	return err

@@ -121,12 +121,17 @@ func (o *object) errorAt(line int, field, msg string) *Error {
 	return e
 }
 
-// where is "file:line" of a field, or of the closest one above it that is
-// written.
+// where is "file:line" of a field.
 func (o *object) where(lines map[string]int, field string) string {
+	return fmt.Sprintf("%s:%d", o.file, lineOf(lines, field))
+}
+
+// lineOf is the line of a field, or of the closest one above it that is
+// written. The object itself, the path "", always is.
+func lineOf(lines map[string]int, field string) int {
 	for {
 		if line, ok := lines[field]; ok {
-			return fmt.Sprintf("%s:%d", o.file, line)
+			return line
 		}
 		field = parent(field)
 	}
