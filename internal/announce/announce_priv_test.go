@@ -19,7 +19,6 @@ func TestPeerKernelLearns(t *testing.T) {
 	h := c.announcer(Options{})
 	h.announce(c.link(vip4, vip6))
 	for _, addr := range []netip.Addr{vip4, vip6} {
-		c.forget(addr)
 		c.expectReachable(addr, ownMAC)
 	}
 	if n := h.count("arp_sent_reply"); n == 0 {
@@ -159,7 +158,6 @@ func TestGroupsOfTheKernel(t *testing.T) {
 	h.announce(c.link(vip6, twin6))
 	eventually(t, "the group is joined", func() bool { return c.inGroup(group) })
 	h.announce(c.link(twin6))
-	c.forget(twin6)
 	c.expectReachable(twin6, ownMAC)
 	if !c.inGroup(group) {
 		t.Error("the first removal has left the group")
@@ -230,7 +228,6 @@ func TestInterfaceChanges(t *testing.T) {
 	expect := func(mac lb.MAC) {
 		t.Helper()
 		for _, addr := range []netip.Addr{vip4, vip6} {
-			c.forget(addr)
 			c.expectReachable(addr, mac)
 		}
 	}
@@ -291,6 +288,5 @@ func TestIPv6Disabled(t *testing.T) {
 	c.expectReachable(vip4, ownMAC)
 	c.must(c.host.sysctl("net/ipv6/conf/eth0/disable_ipv6", "0"))
 	eventually(t, "NDP goes on", func() bool { return h.Status()[1].State == Announcing })
-	c.forget(vip6)
 	c.expectReachable(vip6, ownMAC)
 }

@@ -279,6 +279,7 @@ func TestFence(t *testing.T) {
 		b.expectCount("arp_sent_reply", 0)
 
 		b.Extend(time.Now().Add(time.Second))
+		synctest.Wait()
 		b.deliver(arp(packet.ARPRequest, clientMAC, client4, vip4))
 		b.expectSent("1m10s" + reqForm + "1m10s" + repForm +
 			"1m10s arp reply 10.77.0.200 is-at 02:00:00:00:00:11 to 10.77.0.100 (02:00:00:00:01:00)\n")

@@ -18,13 +18,10 @@ type memberships struct {
 	link    Link
 	sockets []int              // file descriptors, the last one may have room
 	joined  map[netip.Addr]int // group → file descriptor
-	control func(fd, opt int, g netip.Addr) error
 }
 
 func (rawSockets) Groups(link Link) (Groups, error) {
-	m := &memberships{link: link, joined: make(map[netip.Addr]int)}
-	m.control = m.setsockopt
-	return m, nil
+	return &memberships{link: link, joined: make(map[netip.Addr]int)}, nil
 }
 
 // Set joins what is missing before it leaves what is too much. It goes on
@@ -46,7 +43,7 @@ func (m *memberships) Set(groups []netip.Addr) error {
 		}
 		delete(m.joined, g)
 		// The kernel may have dropped it already, with the interface.
-		if err := m.control(fd, unix.IPV6_LEAVE_GROUP, g); err != nil && !gone(err) {
+		if err := m.setsockopt(fd, unix.IPV6_LEAVE_GROUP, g); err != nil && !gone(err) {
 			errs = append(errs, fmt.Errorf("leave %s on %s: %w", g, m.link.Name, err))
 		}
 	}
@@ -55,7 +52,7 @@ func (m *memberships) Set(groups []netip.Addr) error {
 
 func (m *memberships) join(g netip.Addr) error {
 	for _, fd := range slices.Backward(m.sockets) {
-		err := m.control(fd, unix.IPV6_JOIN_GROUP, g)
+		err := m.setsockopt(fd, unix.IPV6_JOIN_GROUP, g)
 		if err == nil {
 			m.joined[g] = fd
 			return nil
@@ -69,7 +66,7 @@ func (m *memberships) join(g netip.Addr) error {
 		return os.NewSyscallError("socket", err)
 	}
 	m.sockets = append(m.sockets, fd)
-	if err := m.control(fd, unix.IPV6_JOIN_GROUP, g); err != nil {
+	if err := m.setsockopt(fd, unix.IPV6_JOIN_GROUP, g); err != nil {
 		return err
 	}
 	m.joined[g] = fd

@@ -348,12 +348,23 @@ func (c *cable) neighbour(addr netip.Addr) (mac lb.MAC, state int) {
 	return lb.MAC{}, 0
 }
 
-// expectReachable waits until the client's kernel has resolved addr to mac.
+// expectReachable waits until the client's kernel has asked for addr and was
+// told mac. An announcement that comes between forgetting and asking makes an
+// entry that the kernel uses for 5 s before it asks: it has to forget again.
 func (c *cable) expectReachable(addr netip.Addr, mac lb.MAC) {
 	c.t.Helper()
+	const stale = netlink.NUD_STALE | netlink.NUD_DELAY | netlink.NUD_FAILED
+	c.forget(addr)
 	c.ask(addr)
 	eventually(c.t, "the client's kernel resolves "+addr.String(), func() bool {
 		got, state := c.neighbour(addr)
+		switch {
+		case state&stale != 0:
+			c.forget(addr)
+			c.ask(addr)
+		case got != mac:
+			c.ask(addr)
+		}
 		return got == mac && state&netlink.NUD_REACHABLE != 0
 	})
 }

@@ -11,11 +11,10 @@ import (
 )
 
 var (
-	own      = lb.MAC{2, 0, 0, 0, 0, 0x11}
-	client   = lb.MAC{2, 0, 0, 0, 1, 0}
-	stranger = lb.MAC{2, 0, 0, 0, 0, 0x66}
-	vip4     = netip.MustParseAddr("10.77.0.200")
-	vip6     = netip.MustParseAddr("2001:db8:77::200")
+	own    = lb.MAC{2, 0, 0, 0, 0, 0x11}
+	client = lb.MAC{2, 0, 0, 0, 1, 0}
+	vip4   = netip.MustParseAddr("10.77.0.200")
+	vip6   = netip.MustParseAddr("2001:db8:77::200")
 )
 
 // unhex reads hex with blanks, and "xx*n" for n times xx.
