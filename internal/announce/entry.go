@@ -125,6 +125,16 @@ func (e *entry) wanted(by lb.MAC, now time.Time) {
 	}
 }
 
+// absolve notes that the stranger has turned out to be a member.
+func (e *entry) absolve(now time.Time) {
+	if e.state == Contested {
+		e.announce(now)
+		return
+	}
+	e.stranger = lb.MAC{}
+	e.probe(now)
+}
+
 // pass does what time alone brings about: a round of probes that nobody
 // answered is over, a stranger has fallen silent. It reports a change of state.
 func (e *entry) pass(now time.Time) bool {

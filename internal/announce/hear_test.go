@@ -122,6 +122,25 @@ func TestHear(t *testing.T) {
 	}
 }
 
+// TestStrangerTurnsOutToBeAMember: a node may speak before its heartbeat has
+// told who it is.
+func TestStrangerTurnsOutToBeAMember(t *testing.T) {
+	now := time.Now()
+	l := testLink(vip4, other4)
+	l.Entries[0].Probe = true
+	s := testSegment(l, now)
+	s.hear(packet.GratuitousRequest(strangerMAC, vip4), now)
+	s.hear(packet.GratuitousRequest(strangerMAC, other4), now)
+	if a, b := s.entry(t, vip4).state, s.entry(t, other4).state; a != Conflict || b != Contested {
+		t.Fatalf("%s and %s", a, b)
+	}
+	l.Members = append(l.Members, strangerMAC)
+	s.apply(l, now)
+	if a, b := s.entry(t, vip4).state, s.entry(t, other4).state; a != Probing || b != Announcing {
+		t.Errorf("then %s and %s", a, b)
+	}
+}
+
 func TestGroupRepliesAreLimited(t *testing.T) {
 	now := time.Now()
 	s := testSegment(testLink(vip6), now)

@@ -85,6 +85,9 @@ func (s *segment) apply(d Link, now time.Time) {
 			s.do(e, func() { e.again(now) })
 		}
 		e.generation = want.Generation
+		if !e.stranger.IsZero() && s.who(e.stranger) != stranger {
+			s.do(e, func() { e.absolve(now) })
+		}
 		s.byAddr[e.addr] = e
 		s.entries = append(s.entries, e)
 	}
