@@ -1,0 +1,140 @@
+package agent
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/fairlead-lb/fairlead/internal/election"
+	"github.com/fairlead-lb/fairlead/internal/lb"
+)
+
+// NotReadyGrace is how long a node may be NotReady by its Node object before
+// it stops being a candidate. Heartbeats are the authority on who is alive;
+// the API's word only follows.
+const NotReadyGrace = 10 * time.Second
+
+// segmentFacts is what eligibility on one segment depends on besides the
+// snapshot.
+type segmentFacts struct {
+	Interface string
+	Automatic bool // chosen without an Announcement naming it
+	Self      string
+	Peers     []string // names of the members heard on the segment
+	// NotReady are the nodes that have been NotReady for longer than the grace.
+	NotReady map[string]bool
+}
+
+// eligible returns the VIPs that may be announced on a segment, each with the
+// nodes that the snapshot refuses there. It is pure. VIPs that no rule lets
+// this node's interface announce are left out: they are not this segment's.
+func eligible(snap *lb.Snapshot, vips []lb.VIP, f segmentFacts) []election.VIP {
+	nodes := nodesOf(snap, f)
+	shared := make(map[string]map[string]lb.Refusal) // refusals of VIPs alike
+	out := make([]election.VIP, 0, len(vips))
+	for _, v := range vips {
+		if !onSegment(v, f) {
+			continue
+		}
+		key := policyKey(v)
+		refused, ok := shared[key]
+		if !ok {
+			refused = make(map[string]lb.Refusal)
+			for _, n := range nodes {
+				if r := refusal(v, n, f); r != lb.Eligible {
+					refused[n.Name] = r
+				}
+			}
+			shared[key] = refused
+		}
+		out = append(out, election.VIP{Addr: v.Addr, Refused: refused})
+	}
+	return out
+}
+
+// onSegment reports whether any rule of v uses the segment's interface for
+// any node at all.
+func onSegment(v lb.VIP, f segmentFacts) bool {
+	for _, r := range v.Rules {
+		if len(r.Interfaces) == 0 && f.Automatic || r.MatchesInterface(f.Interface) {
+			return true
+		}
+	}
+	return false
+}
+
+// nodesOf is every node that could be a candidate: those of the snapshot, this
+// one, and members that the snapshot doesn't know (yet), without labels.
+func nodesOf(snap *lb.Snapshot, f segmentFacts) []lb.Node {
+	nodes := slices.Clone(snap.Nodes)
+	for _, name := range append([]string{f.Self}, f.Peers...) {
+		if _, known := snap.Node(name); !known {
+			nodes = append(nodes, lb.Node{Name: name})
+		}
+	}
+	return nodes
+}
+
+// refusal is why n is no candidate for v, hard reasons first. Interface names
+// are only ours to judge: a peer was heard on this very segment, so its side
+// of it, whatever its name, is its own business.
+func refusal(v lb.VIP, n lb.Node, f segmentFacts) lb.Refusal {
+	selected := false
+	for _, r := range v.Rules {
+		if n.Name != f.Self {
+			selected = selected || r.NodeSelector.Matches(n.Labels)
+			continue
+		}
+		selected = selected || r.Permits(n.Labels, f.Interface, f.Automatic)
+	}
+	switch {
+	case len(v.Rules) == 0:
+		return lb.NoRule
+	case !selected:
+		return lb.NotSelected
+	case n.Excluded:
+		return lb.ExcludedByLabel
+	case n.Draining:
+		return lb.Draining
+	case f.NotReady[n.Name]:
+		return lb.NotReady
+	case v.Local && !slices.Contains(v.LocalNodes, n.Name):
+		return lb.NoLocalEndpoint
+	}
+	return lb.Eligible
+}
+
+// policyKey is equal for VIPs whose refusals are equal, so that thousands of
+// VIPs share one map.
+func policyKey(v lb.VIP) string {
+	var b strings.Builder
+	for _, r := range v.Rules {
+		b.WriteString(r.Name)
+		b.WriteByte(0)
+	}
+	if v.Local {
+		b.WriteByte(1)
+		b.WriteString(strings.Join(v.LocalNodes, "\x00"))
+	}
+	return b.String()
+}
+
+// unusable returns the VIPs of vips that this node's own addresses and subnets
+// rule out, as problems: an address that a host here has would be swallowed, a
+// directed broadcast answered by everybody.
+func unusable(vips []lb.VIP, check func(netip.Addr) (lb.ProblemKind, string)) (ok []lb.VIP, problems []lb.Problem) {
+	for _, v := range vips {
+		kind, msg := check(v.Addr)
+		if kind == lb.ProblemNone {
+			ok = append(ok, v)
+			continue
+		}
+		for _, s := range v.Services {
+			problems = append(problems, lb.Problem{
+				Kind: kind, Object: "Service " + s.String(), Field: "address " + v.Addr.String(), Addr: v.Addr, Message: msg,
+			})
+		}
+	}
+	return ok, problems
+}
