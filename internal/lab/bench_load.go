@@ -51,7 +51,7 @@ func BenchLoad(ctx context.Context, o BenchOptions, d time.Duration) (err error)
 	}
 	s.count("VIPs with another owner than before", 0, len(after.moved(before)))
 	s.count("moves that the switch saw", 0, s.moves())
-	s.singleOwner(maxDuplicate, nil)
+	s.singleOwner(twoOwners, maxDuplicate, nil)
 	epochs := 0
 	for a, was := range before {
 		if after[a].epoch != was.epoch {

@@ -40,6 +40,9 @@ type clusterSpec struct {
 	services           []service
 	// asked are the VIPs that the segment is asked for all the time.
 	asked []netip.Addr
+	// late lets the services appear when the agents already know each other, as
+	// in a cluster that stands, and not with the agents' start.
+	late bool
 }
 
 // baseSpec is three nodes with two pods each, and two services.
@@ -147,10 +150,10 @@ func (c *cluster) build(ctx context.Context, ts topo.Spec) error {
 	if err := c.manifests.write("pool.yaml", []object{poolObject(allVIPs(c.spec.services))}); err != nil {
 		return err
 	}
-	if err := c.manifests.write("services.yaml", serviceObjects(c.spec.services)); err != nil {
+	if err := c.serveFrom(func(string) bool { return true }); err != nil || c.spec.late {
 		return err
 	}
-	return c.serveFrom(func(string) bool { return true })
+	return c.writeServices()
 }
 
 func (c *cluster) keyFile() string { return filepath.Join(c.dir, "key") }
@@ -158,6 +161,10 @@ func (c *cluster) keyFile() string { return filepath.Join(c.dir, "key") }
 // writeNodes writes the Node manifests with the drain annotations as they are.
 func (c *cluster) writeNodes() error {
 	return c.manifests.write("nodes.yaml", nodeObjects(c.Nodes, c.draining))
+}
+
+func (c *cluster) writeServices() error {
+	return c.manifests.write("services.yaml", serviceObjects(c.spec.services))
 }
 
 // drain sets or takes away the drain annotation of a node.
@@ -287,6 +294,49 @@ func (c *cluster) states(ctx context.Context, nodes []string) (map[string]agentS
 		states[n] = s
 	}
 	return states, nil
+}
+
+// meet waits until every agent hears all others.
+func (c *cluster) meet(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
+	defer cancel()
+	for {
+		lonely, err := c.lonely(ctx)
+		if err != nil && ctx.Err() == nil {
+			for _, n := range c.nodeNames() {
+				if died := c.agents[n].diedEarly(); died != nil {
+					return died
+				}
+			}
+			lonely = err.Error()
+		}
+		if lonely == "" {
+			return nil
+		}
+		if !sleep(ctx, pollInterval) {
+			return fmt.Errorf("wait for agents to hear each other: %w: %s: logs are in %s", context.Cause(ctx), lonely, c.dir)
+		}
+	}
+}
+
+// lonely describes an agent that doesn't hear all others yet, or is "".
+func (c *cluster) lonely(ctx context.Context) (string, error) {
+	states, err := c.states(ctx, c.nodeNames())
+	if err != nil {
+		return "", err
+	}
+	for _, n := range c.nodeNames() {
+		alive := make(map[string]bool)
+		for _, m := range states[n].Members {
+			alive[m.Node] = m.Alive
+		}
+		for _, other := range c.others(n) {
+			if !alive[other] {
+				return n + " does not hear " + other, nil
+			}
+		}
+	}
+	return "", nil
 }
 
 // settle waits until the agents of these nodes agree on who owns what and what

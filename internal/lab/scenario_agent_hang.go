@@ -63,6 +63,6 @@ func playAgentHang(ctx context.Context, s *stage) error {
 	late := s.sightings(func(e capture.Event) bool { return e.Port == port && e.At.After(woken) })
 	s.note("%d answers from %s after it went on", len(late), victim)
 	s.silence()
-	s.singleOwner(maxDuplicate, nil)
+	s.singleOwner(twoOwners, maxDuplicate, nil)
 	return nil
 }

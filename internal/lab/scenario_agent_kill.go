@@ -44,6 +44,6 @@ func playAgentKill(ctx context.Context, s *stage) error {
 	s.stopProbes()
 	s.moved(victim, before, after)
 	s.silence()
-	s.singleOwner(maxDuplicate, nil)
+	s.singleOwner(twoOwners, maxDuplicate, nil)
 	return nil
 }

@@ -48,6 +48,6 @@ func playAgentStop(ctx context.Context, s *stage) error {
 	s.stopProbes()
 	s.moved(victim, before, after)
 	s.nothingLost()
-	s.singleOwner(maxDuplicate, nil)
+	s.singleOwner(twoOwners, maxDuplicate, nil)
 	return nil
 }

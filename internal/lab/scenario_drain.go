@@ -52,7 +52,7 @@ func playDrain(ctx context.Context, s *stage) error {
 	s.stopProbes()
 	s.moved(victim, before, drained)
 	s.nothingLost()
-	s.singleOwner(maxDuplicate, nil)
+	s.singleOwner(twoOwners, maxDuplicate, nil)
 	return nil
 }
 

@@ -66,6 +66,6 @@ func playFlap(ctx context.Context, s *stage) error {
 	s.moved(victim, before, moved)
 	s.movedOnce(before, moved)
 	s.silence()
-	s.singleOwner(maxDuplicate, nil)
+	s.singleOwner(twoOwners, maxDuplicate, nil)
 	return nil
 }

@@ -46,6 +46,6 @@ func playOwnerCrash(ctx context.Context, s *stage) error {
 	s.stopProbes()
 	s.moved(victim, before, after)
 	s.silence()
-	s.singleOwner(maxDuplicate, nil)
+	s.singleOwner(twoOwners, maxDuplicate, nil)
 	return nil
 }

@@ -2,7 +2,6 @@ package lab
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -19,13 +18,17 @@ const (
 	maxHealing = 200 * time.Millisecond
 )
 
-// partitionHeal splits the segment, with an owner and the client on one side
-// and the other nodes on the other. Each side serves every VIP; when the
-// segment is whole again one owner is left, the one with the higher epoch.
+// partitionHeal splits the segment in half, with an owner and the client on
+// one side. Each side serves every VIP; when the segment is whole again one
+// owner is left, the one with the higher epoch. Two nodes on each side, because
+// a single one would know that it was cut off, and let the others have their
+// VIPs back.
 func partitionHeal() scenario {
+	spec := baseSpec()
+	spec.nodes, spec.podsPerNode = 4, 1
 	return scenario{
-		Scenario: Scenario{"partition-heal", "the segment is split and made whole: each side keeps every VIP, then one owner is left"},
-		spec:     baseSpec(),
+		Scenario: Scenario{"partition-heal", "the segment is split and made whole: each side serves every VIP, then one owner is left"},
+		spec:     spec,
 		play:     playPartitionHeal,
 	}
 }
@@ -35,10 +38,12 @@ func playPartitionHeal(ctx context.Context, s *stage) error {
 	if err != nil {
 		return err
 	}
-	here := []string{before[s.vip].node}
-	there := s.others(here[0])
-	s.say.Info("endpoints off %s are withdrawn beforehand: the client's side could not reach them", here[0])
-	if err := s.serveFrom(func(n string) bool { return n == here[0] }); err != nil {
+	owner := before[s.vip].node
+	here := []string{owner, s.others(owner)[0]}
+	there := s.others(owner)[1:]
+	slices.Sort(here)
+	s.say.Info("endpoints on %s are withdrawn beforehand: the client's side could not reach them", strings.Join(there, ", "))
+	if err := s.serveFrom(func(n string) bool { return slices.Contains(here, n) }); err != nil {
 		return err
 	}
 	if err := s.probeVIP(ctx, before); err != nil {
@@ -53,7 +58,7 @@ func playPartitionHeal(ctx context.Context, s *stage) error {
 	if err := s.Move(topo.OtherBridge, moving...); err != nil {
 		return err
 	}
-	s.say.Step("the segment is split: the client and %s | %s", here[0], strings.Join(there, ", "))
+	s.say.Step("the segment is split: the client, %s | %s", strings.Join(here, ", "), strings.Join(there, ", "))
 	onThisSide, err := s.settle(ctx, here)
 	if err != nil {
 		return err
@@ -88,9 +93,9 @@ func playPartitionHeal(ctx context.Context, s *stage) error {
 	// During the split each side is a segment of its own. The ports of those that
 	// move are moved one after the other: between the first and the last of them
 	// nothing can be said.
-	s.singleOwner(maxHealing, func(e capture.Event) bool { return e.At.Before(split) || e.At.After(healed) })
+	s.singleOwner(twoOwners+" when whole", maxHealing, func(e capture.Event) bool { return e.At.Before(split) || e.At.After(healed) })
 	for _, side := range [][]string{here, there} {
-		s.singleOwner(maxDuplicate, func(e capture.Event) bool {
+		s.singleOwner(twoOwners+" beside "+side[0], maxDuplicate, func(e capture.Event) bool {
 			return slices.Contains(side, e.Port[len("p-"):]) && e.At.After(split) && e.At.Before(healed)
 		})
 	}
@@ -106,9 +111,8 @@ func (s *stage) epochsDecide(a, b, after ownership) {
 		if b[addr].epoch > winner.epoch {
 			winner = b[addr]
 		}
-		why := fmt.Sprintf("%s had epoch %d, %s had %d", a[addr].node, a[addr].epoch, b[addr].node, b[addr].epoch)
-		s.note("%s is owned by %s with epoch %d: %s", addr, c.node, c.epoch, why)
-		if a[addr].epoch != b[addr].epoch && c.node != winner.node {
+		s.note("%s is owned by %s: %s had epoch %d, %s had %d", addr, c.node, a[addr].node, a[addr].epoch, b[addr].node, b[addr].epoch)
+		if c.epoch < winner.epoch || a[addr].epoch != b[addr].epoch && c.node != winner.node {
 			wrong++
 		}
 	}

@@ -18,6 +18,7 @@ func scaleSpec() clusterSpec {
 		nodes: 5, podsPerNode: 1, bits4: 22,
 		services: services,
 		asked:    allVIPs(services[:3]),
+		late:     true,
 	}
 }
 
@@ -68,7 +69,7 @@ func playScaleVIPs(ctx context.Context, s *stage) error {
 	s.balanced("VIPs per node that is left", after, s.others(victim), 2)
 	s.sameAsSeen(ctx, after)
 	s.silence()
-	s.singleOwner(maxDuplicate, nil)
+	s.singleOwner(twoOwners, maxDuplicate, nil)
 	return nil
 }
 

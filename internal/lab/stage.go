@@ -39,6 +39,8 @@ const (
 	// maxDuplicate is one exchange of heartbeats: for so long two nodes that hear
 	// each other may answer for the same VIP.
 	maxDuplicate = 50 * time.Millisecond
+
+	twoOwners = "two nodes answering for a VIP"
 )
 
 // stage is what a scenario plays on: a cluster, a client's probes, what was
@@ -75,6 +77,15 @@ func (s *stage) open(ctx context.Context) (ownership, error) {
 	s.say.Step("agents start on %d nodes", len(s.Nodes))
 	if err := s.startAgents(); err != nil {
 		return nil, err
+	}
+	if s.spec.late {
+		if err := s.meet(ctx); err != nil {
+			return nil, err
+		}
+		s.say.Step("%d services with %d VIPs appear", len(s.spec.services), len(allVIPs(s.spec.services)))
+		if err := s.writeServices(); err != nil {
+			return nil, err
+		}
 	}
 	owners, err := s.settle(ctx, s.nodeNames())
 	if err != nil {
@@ -212,14 +223,14 @@ func (s *stage) nothingLost() { s.count("UDP probes lost", 0, s.res.UDPLost) }
 
 // singleOwner records that no two nodes of one segment answered for a VIP for
 // longer than a limit, in what the switch saw and keep selects.
-func (s *stage) singleOwner(limit time.Duration, keep func(capture.Event) bool) {
+func (s *stage) singleOwner(name string, limit time.Duration, keep func(capture.Event) bool) {
 	var longest time.Duration
 	for _, d := range capture.Duplicates(s.sightings(keep), tenureWindow) {
 		s.note("%s", d)
 		longest = max(longest, d.Time)
 	}
 	s.res.DuplicateOwnerMs = max(s.res.DuplicateOwnerMs, longest.Milliseconds())
-	s.atMost("two nodes answering for a VIP", limit, longest)
+	s.atMost(name, limit, longest)
 }
 
 // sightings returns the events for VIPs that keep selects; nil selects all.
