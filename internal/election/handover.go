@@ -52,7 +52,11 @@ func (m *Machine) shift(target *member, n int) {
 func (m *Machine) failHandover(v *vip) {
 	m.effects.Transitions = append(m.effects.Transitions,
 		Transition{v.addr, HandoverFailed, m.cfg.Self, v.target.name, v.handover.epoch})
-	v.tried = append(v.tried, v.target)
+	if v.rebalance {
+		v.target.shunUntil = m.now + shunFor*m.cfg.RebalanceAfter
+	} else {
+		v.tried = append(v.tried, v.target)
+	}
 	m.endHandover(v)
 }
 
@@ -90,9 +94,18 @@ func (m *Machine) heardHandover(p *member, h Handover) {
 	// while listening: after a pause this may be long out of date, and it is
 	// repeated with every beat. Claims that the owner never heard may have made
 	// this node know of higher epochs than it does.
-	if v.wanted && v.owner == p && h.Epoch > v.epoch && m.now >= m.listenUntil && m.mayOwn(v) {
+	if v.wanted && v.owner == p && h.Epoch > v.epoch && m.now >= m.listenUntil && m.mayOwn(v) && !m.declines(v, p) {
 		m.claim(v, max(h.Epoch, v.highest+1), TookOver, p.name)
 	}
+}
+
+// declines reports whether a handover from p is better left alone: p may own v
+// itself, so it asks for balance's sake, and some live peer would not hear of
+// the new owner and claim v in its turn.
+func (m *Machine) declines(v *vip, p *member) bool {
+	return tierOf(p, v) == eligible && slices.ContainsFunc(m.members, func(n *member) bool {
+		return n.alive && m.deaf(n) && tierOf(n, v) == eligible
+	})
 }
 
 // letGo releases v and then looks at it like at any other.

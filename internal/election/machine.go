@@ -19,6 +19,10 @@ const (
 	handoverPatience = 3  // for a target to claim
 	handoverPause    = 10 // when every target failed
 
+	// In RebalanceAfters: how long a node that did not take what it was offered
+	// for balance's sake is not offered anything.
+	shunFor = 10
+
 	// Addresses that are not in the snapshot.
 	maxRemembered = 65536
 	forgetAfter   = 10 * time.Minute
@@ -302,11 +306,11 @@ func (m *Machine) watch(v *vip) Time {
 // without an owner. What a better one is expected to claim counts as its load
 // already, so that all nodes deal out many orphans alike.
 func (m *Machine) adopt(v *vip) Time {
-	best, position := m.place(v)
+	best, wait := m.place(v)
 	if best == nil {
 		return far
 	}
-	due := max(v.orphaned, m.listenUntil) + Time(position)*m.cfg.DeadTime
+	due := max(v.orphaned, m.listenUntil) + wait
 	if tierOf(m.me, v) == barred {
 		due = far
 	}
@@ -339,7 +343,8 @@ func (m *Machine) rebalance() Time {
 	}
 	m.uneven = m.now
 	for _, mv := range plan(m.members, m.vips, len(m.vips)) {
-		if mv.from == m.me && !mv.v.suspended && m.now-mv.to.since >= m.cfg.RebalanceAfter {
+		settled := m.now-mv.to.since >= m.cfg.RebalanceAfter && m.now >= mv.to.shunUntil
+		if mv.from == m.me && !mv.v.suspended && settled {
 			m.startHandover(mv.v, mv.to, true)
 		}
 	}

@@ -17,6 +17,8 @@ type member struct {
 	hearsMe bool
 	refusal lb.Refusal // what it says of itself
 
+	shunUntil Time // no target for balance's sake before
+
 	load    int // VIPs that it owns by what this node knows
 	pending int // ± for the handovers that this node has under way
 	planned int // scratch of a sweep: load, pending, and what was just placed

@@ -50,9 +50,9 @@ func preferred(a, b *member, v *vip) bool {
 	return outranks(a, b, v.addr)
 }
 
-// place returns who should claim the orphan v and how many are preferred to
-// this node. Nil means that nobody may own it.
-func (m *Machine) place(v *vip) (best *member, position int) {
+// place returns who should claim the orphan v and how long after it became one
+// this node may. No best one means that nobody may own it.
+func (m *Machine) place(v *vip) (best *member, wait Time) {
 	others := 0
 	for _, n := range m.members {
 		if tierOf(n, v) == barred {
@@ -66,14 +66,14 @@ func (m *Machine) place(v *vip) (best *member, position int) {
 		}
 		others++
 		if preferred(n, m.me, v) {
-			position++
+			wait += m.cfg.DeadTime
 		}
 	}
 	if m.unheard() {
 		// A claim that nobody hears settles nothing: leave it to the others.
-		position = others
+		wait = Time(others) * m.cfg.DeadTime
 	}
-	return best, position
+	return best, wait
 }
 
 // move is one step of a rebalancing plan.

@@ -20,10 +20,9 @@ func addr(i int) netip.Addr {
 
 // world is a situation that every node knows alike.
 type world struct {
-	nodes   []string
-	vips    []VIP
-	owner   map[netip.Addr]string // none for an orphan
-	drained []string              // nodes that say Draining
+	nodes []string
+	vips  []VIP
+	owner map[netip.Addr]string // none for an orphan
 }
 
 func drawWorld(t *rapid.T) world {

@@ -185,8 +185,11 @@ func (e *Env) deliver(n *node, msg message) {
 // judge declares the peers dead that were silent for the dead time.
 func (e *Env) judge(n *node) {
 	for i, at := range n.heard {
-		if at >= 0 && e.now-at >= DeadTime && e.bug != "no-loss" {
-			n.heard[i] = -1
+		if at < 0 || e.now-at < DeadTime {
+			continue
+		}
+		n.heard[i] = -1
+		if e.bug != "no-loss" {
 			n.m.Lost(e.now, e.nodes[i].name)
 		}
 	}

@@ -46,7 +46,7 @@ func Generate(seed uint64, bug string) []string {
 		self:   make(map[string]bool),
 	}
 	g.say("seed %d", seed)
-	g.say("rebalance 3s")
+	g.say("rebalance 1s")
 	if bug != "" {
 		g.say("bug %s", bug)
 	}
@@ -185,7 +185,7 @@ func (g *generator) heal() {
 	}
 	g.say("advance 3s")
 	g.say("settled")
-	g.say("advance 8s") // two rounds of rebalancing
+	g.say("advance 13s") // rebalancing, of nodes that are shunned too
 	g.say("settled")
 	g.say("balanced")
 	g.say("quiet 1s")
