@@ -6,6 +6,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 const service = `apiVersion: v1
@@ -96,6 +97,29 @@ func TestIsManifest(t *testing.T) {
 	} {
 		if got := isManifest(name); got != want {
 			t.Errorf("isManifest(%q) = %v", name, got)
+		}
+	}
+}
+
+// TestHostile: files that are made to be slow to read are not.
+func TestHostile(t *testing.T) {
+	const n = 1 << 18
+	for name, text := range map[string]string{
+		"deep flow sequences":  strings.Repeat("[", n),
+		"deep flow mappings":   strings.Repeat("{a: ", n),
+		"deep block sequences": strings.Repeat("- ", n),
+		"deep keys":            strings.Repeat("? ", n),
+		"one long scalar":      strings.Repeat("a", n),
+		"comments":             strings.Repeat("#\n", n),
+		"empty documents":      strings.Repeat("---\n", n),
+		"aliases":              "a: &a 1\nb: [" + strings.Repeat("*a,", n) + "]",
+	} {
+		for _, ext := range []string{".yaml", ".json"} {
+			begin := time.Now()
+			_, _ = load([]manifest{{path: "f" + ext, data: []byte(text)}}) // refused or not
+			if took := time.Since(begin); took > deadline {
+				t.Errorf("%s%s took %v", name, ext, took)
+			}
 		}
 	}
 }
