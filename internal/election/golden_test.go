@@ -4,6 +4,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -31,6 +32,10 @@ func TestScripts(t *testing.T) {
 			got, env := electiontest.RunScript(string(want))
 			if broken := env.Broken(); broken != "" {
 				t.Errorf("promise broken: %s", broken)
+			}
+			if i := strings.Index(got, "\nerror: "); i >= 0 {
+				line, _, _ := strings.Cut(got[i+1:], "\n")
+				t.Error(line)
 			}
 			if *rewrite {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

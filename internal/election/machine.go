@@ -190,10 +190,12 @@ func (m *Machine) Heard(now Time, from string, hearsMe bool, b Beat) {
 // Lost takes in that membership judged a node dead.
 func (m *Machine) Lost(now Time, node string) {
 	m.enter(now)
-	p := m.member(node)
-	if p == m.me || !p.alive {
+	i := slices.IndexFunc(m.members, func(n *member) bool { return n.name == node && n.alive && n != m.me })
+	if i < 0 {
+		m.settle()
 		return
 	}
+	p := m.members[i]
 	m.depart(p)
 	for _, v := range m.known {
 		v.claims = slices.DeleteFunc(v.claims, func(r rival) bool { return r.by == p })
