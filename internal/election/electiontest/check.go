@@ -44,6 +44,13 @@ type memory struct {
 	heard map[netip.Addr]uint64
 	own   map[netip.Addr]uint64
 	shown map[netip.Addr]election.Ownership
+	lives map[int]life // of the others, as last heard
+}
+
+// life is a life of another node, and when it was first heard in it.
+type life struct {
+	number int
+	since  time.Duration
 }
 
 func newChecker(e *Env) *checker {
@@ -74,11 +81,14 @@ func (e *Env) slowest() time.Duration {
 }
 
 func (c *checker) started(n *node) {
-	n.memory = memory{heard: map[netip.Addr]uint64{}, own: map[netip.Addr]uint64{}}
+	n.memory = memory{heard: map[netip.Addr]uint64{}, own: map[netip.Addr]uint64{}, lives: map[int]life{}}
 }
 
-// heard notes the claims that n is about to be told of.
-func (c *checker) heard(n *node, _ int, b election.Beat) {
+// heard notes what n is about to be told.
+func (c *checker) heard(n *node, msg message, b election.Beat) {
+	if n.memory.lives[msg.from].number != msg.life {
+		n.memory.lives[msg.from] = life{msg.life, c.env.now}
+	}
 	for _, cl := range b.Claims {
 		n.memory.heard[cl.Addr] = max(n.memory.heard[cl.Addr], cl.Epoch)
 	}
@@ -115,14 +125,14 @@ func (c *checker) effects(n *node, fx election.Effects) {
 }
 
 // compareShown checks n's new view against the one before. An owner that was
-// restarted since may have forgotten.
+// restarted since, by what n heard, may have forgotten.
 func (c *checker) compareShown(n *node) {
 	for a, o := range n.views {
 		before, ok := n.memory.shown[a]
 		if !ok || o.Owner == "" || o.Owner != before.Owner || o.Epoch >= before.Epoch {
 			continue
 		}
-		if c.env.node(o.Owner).born < before.Since {
+		if n.memory.lives[c.env.node(o.Owner).index].since < before.Since {
 			c.fail("%s: %s sees the epoch of %s fall from %d to %d", a, n.name, o.Owner, before.Epoch, o.Epoch)
 		}
 	}

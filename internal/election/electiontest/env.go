@@ -52,7 +52,6 @@ type node struct {
 	paused bool
 	inbox  []message // while paused: what waits in the socket
 
-	born    time.Duration
 	resumed time.Duration
 
 	clock   time.Duration // error of the wall clock
@@ -73,6 +72,7 @@ func (n *node) running() bool { return n.m != nil && !n.paused }
 // message is one heartbeat, or a part of it, on its way.
 type message struct {
 	from, to int
+	life     int // of the sender
 	hearsMe  bool
 	beat     election.Beat
 }
@@ -178,7 +178,7 @@ func (e *Env) handle(ev event) {
 func (e *Env) deliver(n *node, msg message) {
 	n.heard[msg.from] = e.now
 	beat := e.sabotage(n, msg.beat)
-	e.checker.heard(n, msg.from, beat)
+	e.checker.heard(n, msg, beat)
 	n.m.Heard(e.now, e.nodes[msg.from].name, msg.hearsMe, beat)
 }
 
@@ -254,7 +254,6 @@ func (e *Env) reseed(seed uint64) { e.rng = rand.New(rand.NewPCG(seed, 0)) }
 // start gives n a new machine.
 func (e *Env) start(n *node) {
 	n.life++
-	n.born = e.now
 	n.resumed, n.paused, n.inbox, n.wakeAt, n.version = e.now, false, nil, -1, 0
 	n.heard = make([]time.Duration, len(e.nodes))
 	for i := range n.heard {

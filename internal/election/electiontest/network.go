@@ -42,7 +42,7 @@ func (e *Env) send(n *node) {
 	for _, part := range splitBeat(beat, e.split) {
 		for _, to := range e.nodes {
 			if to != n {
-				msg := message{from: n.index, to: to.index, hearsMe: n.heard[to.index] >= 0, beat: part}
+				msg := message{from: n.index, to: to.index, life: n.life, hearsMe: n.heard[to.index] >= 0, beat: part}
 				e.transmit(e.link(n.index, to.index), msg)
 			}
 		}
