@@ -26,11 +26,11 @@ func BenchIdle(ctx context.Context, o BenchOptions, d time.Duration) (err error)
 		return err
 	}
 	say := newNarrator(o.Out, false)
-	c, err := newCluster(ctx, scaleSpec(), o.Binary, o.Dir)
+	c, err := newCluster(ctx, say, scaleSpec(), o.Binary, o.Dir)
 	if err != nil {
 		return err
 	}
-	s := &stage{cluster: c, checks: checks{say: say}, vip: c.spec.asked[0]}
+	s := &stage{cluster: c, checks: checks{tell: say}, vip: c.spec.asked[0]}
 	defer func() {
 		err = errors.Join(err, s.close())
 		if err == nil {

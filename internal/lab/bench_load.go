@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -21,11 +22,11 @@ func BenchLoad(ctx context.Context, o BenchOptions, d time.Duration) (err error)
 		return err
 	}
 	say := newNarrator(o.Out, false)
-	c, err := newCluster(ctx, baseSpec(), o.Binary, o.Dir)
+	c, err := newCluster(ctx, say, baseSpec(), o.Binary, o.Dir)
 	if err != nil {
 		return err
 	}
-	s := &stage{cluster: c, checks: checks{say: say}, vip: c.spec.asked[0]}
+	s := &stage{cluster: c, checks: checks{tell: say}, vip: c.spec.asked[0]}
 	defer func() {
 		err = errors.Join(err, s.close())
 		if err == nil {
@@ -36,6 +37,7 @@ func BenchLoad(ctx context.Context, o BenchOptions, d time.Duration) (err error)
 	if err != nil {
 		return err
 	}
+	s.note("load average before: %s", loadAverage())
 	stop := burn(runtime.NumCPU())
 	defer stop()
 	say.Step("%d cores are kept busy for %s on %s", runtime.NumCPU(), d, machine())
@@ -73,6 +75,16 @@ func (s *stage) moves() int {
 		n += m
 	}
 	return n
+}
+
+// loadAverage returns the machine's load averages as the kernel prints them:
+// what else runs on it is part of the number.
+func loadAverage() string {
+	b, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return err.Error()
+	}
+	return strings.TrimSpace(string(b))
 }
 
 // burn keeps n threads busy until the returned function is called.

@@ -18,7 +18,7 @@ type Check struct {
 
 // checks collects what a scenario found, and tells it.
 type checks struct {
-	say  Narrator
+	tell Narrator
 	list []Check
 }
 
@@ -26,9 +26,9 @@ type checks struct {
 func (c *checks) add(name string, ok bool, wanted, got string) {
 	c.list = append(c.list, Check{name, wanted, got, ok})
 	if ok {
-		c.say.OK("%s: %s", name, got)
+		c.tell.OK("%s: %s", name, got)
 	} else {
-		c.say.Fail("%s: got %s, wanted %s", name, got, wanted)
+		c.tell.Fail("%s: got %s, wanted %s", name, got, wanted)
 	}
 }
 

@@ -31,6 +31,8 @@ const (
 	// settleTimeout is how long agents may take to agree: a dead time, a probe
 	// for strangers, and room for a machine that is busy.
 	settleTimeout = 20 * time.Second
+	// impatience is after how long a person is told what is waited for.
+	impatience = 2 * time.Second
 )
 
 // clusterSpec says what to build.
@@ -54,6 +56,7 @@ func baseSpec() clusterSpec {
 // cluster is a lab that stands.
 type cluster struct {
 	*topo.Network
+	say       Narrator
 	spec      clusterSpec
 	dir       string
 	record    *record
@@ -62,6 +65,7 @@ type cluster struct {
 	agents    map[string]*agentProcess
 	pods      []*pod.Server
 	recorder  *capture.Recorder
+	unwatched bool // the recorder is closed
 	askers    []*capture.Asker
 	stopAsk   context.CancelFunc
 	asking    sync.WaitGroup
@@ -69,7 +73,7 @@ type cluster struct {
 
 // newCluster builds the network, writes the manifests and programs the service
 // proxies. Nothing runs yet. When it fails it has removed what it made.
-func newCluster(ctx context.Context, spec clusterSpec, binary, base string) (*cluster, error) {
+func newCluster(ctx context.Context, say Narrator, spec clusterSpec, binary, base string) (*cluster, error) {
 	binary, err := filepath.Abs(binary)
 	if err != nil {
 		return nil, fmt.Errorf("find binary: %w", err)
@@ -87,7 +91,7 @@ func newCluster(ctx context.Context, spec clusterSpec, binary, base string) (*cl
 	}
 	ts := topo.Spec{Prefix: prefix, Nodes: spec.nodes, PodsPerNode: spec.podsPerNode, Bits4: spec.bits4}
 	c := &cluster{
-		spec: spec, dir: dir,
+		say: say, spec: spec, dir: dir,
 		record:    &record{Spec: ts, Dir: dir, Binary: binary},
 		manifests: manifests{dir: filepath.Join(dir, "manifests"), staging: filepath.Join(dir, "staging")},
 		draining:  make(map[string]bool),
@@ -345,6 +349,7 @@ func (c *cluster) settle(ctx context.Context, nodes []string) (ownership, error)
 	ctx, cancel := context.WithTimeout(ctx, settleTimeout)
 	defer cancel()
 	var why error
+	told := time.Now()
 	for {
 		for _, n := range nodes {
 			if err := c.agents[n].diedEarly(); err != nil {
@@ -360,6 +365,10 @@ func (c *cluster) settle(ctx context.Context, nodes []string) (ownership, error)
 		}
 		if ctx.Err() == nil {
 			why = err
+		}
+		if time.Since(told) > impatience {
+			c.say.Info("waiting for agents to agree: %v", why)
+			told = time.Now()
 		}
 		if !sleep(ctx, pollInterval) {
 			return nil, fmt.Errorf("wait for agents to agree on the owners: %w: %w: logs are in %s", context.Cause(ctx), why, c.dir)
@@ -408,7 +417,8 @@ func (c *cluster) stopWatching() error {
 		}
 		c.askers, c.stopAsk = nil, nil
 	}
-	if c.recorder != nil {
+	if c.recorder != nil && !c.unwatched {
+		c.unwatched = true
 		errs = append(errs, c.recorder.Close())
 	}
 	return errors.Join(errs...)

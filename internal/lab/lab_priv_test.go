@@ -87,7 +87,7 @@ func TestCancelledBuildLeavesNothing(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := t.TempDir()
-	if _, err := newCluster(ctx, smallSpec(), os.Args[0], dir); err == nil {
+	if _, err := newCluster(ctx, newNarrator(io.Discard, true), smallSpec(), os.Args[0], dir); err == nil {
 		t.Fatal("built")
 	}
 	left, err := os.ReadDir(dir)
@@ -106,7 +106,7 @@ func TestDown(t *testing.T) {
 	if err := os.WriteFile(binary, []byte("#!/bin/sh\nexec sleep 60\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	c, err := newCluster(t.Context(), smallSpec(), binary, dir)
+	c, err := newCluster(t.Context(), newNarrator(io.Discard, true), smallSpec(), binary, dir)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,7 +161,7 @@ func TestDown(t *testing.T) {
 func TestPodsOfAStandingLab(t *testing.T) {
 	labtest.Root(t)
 	defer goleak.VerifyNone(t)
-	c, err := newCluster(t.Context(), smallSpec(), os.Args[0], t.TempDir())
+	c, err := newCluster(t.Context(), newNarrator(io.Discard, true), smallSpec(), os.Args[0], t.TempDir())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -11,8 +11,8 @@ import (
 
 func TestStory(t *testing.T) {
 	var b bytes.Buffer
-	c := checks{say: newNarrator(&b, false)}
-	c.say.Step("a picture\n of lines")
+	c := checks{tell: newNarrator(&b, false)}
+	c.tell.Step("a picture\n of lines")
 	c.count("VIPs moved", 2, 2)
 	c.atMost("silence", 300*time.Millisecond, 301*time.Millisecond)
 	c.table(&b)
@@ -35,9 +35,9 @@ func TestStory(t *testing.T) {
 
 func TestQuietTellsFailures(t *testing.T) {
 	var b bytes.Buffer
-	c := checks{say: newNarrator(&b, true)}
-	c.say.Step("x")
-	c.say.Info("x")
+	c := checks{tell: newNarrator(&b, true)}
+	c.tell.Step("x")
+	c.tell.Info("x")
 	c.count("fine", 1, 1)
 	c.count("broken", 1, 2)
 	if got := b.String(); !regexp.MustCompile(`^ *\d\.\d{3}s ✗ broken: got 2, wanted 1\n$`).MatchString(got) {

@@ -38,23 +38,28 @@ func Run(ctx context.Context, o Options) (Result, error) {
 	return worst, nil
 }
 
-func runOnce(ctx context.Context, o Options, sc scenario) (res Result, err error) {
-	ctx, cancel := context.WithTimeoutCause(ctx, runTimeout, fmt.Errorf("scenario %s took longer than %s", sc.Name, runTimeout))
+func runOnce(caller context.Context, o Options, sc scenario) (res Result, err error) {
+	ctx, cancel := context.WithTimeoutCause(caller, runTimeout, fmt.Errorf("scenario %s took longer than %s", sc.Name, runTimeout))
 	defer cancel()
 	say := newNarrator(o.Out, o.Quiet)
 	say.Step("%s: %s", sc.Name, sc.Summary)
-	c, err := newCluster(ctx, sc.spec, o.Binary, o.Dir)
+	c, err := newCluster(ctx, say, sc.spec, o.Binary, o.Dir)
 	if err != nil {
 		return Result{}, err
 	}
-	s := &stage{cluster: c, checks: checks{say: say}, vip: sc.spec.asked[0]}
+	s := &stage{cluster: c, checks: checks{tell: say}, vip: sc.spec.asked[0]}
+	interrupted := false
 	defer func() {
-		err = errors.Join(err, s.close())
-		if !o.Keep && err == nil && res.OK {
-			err = os.RemoveAll(c.dir)
+		down := s.close()
+		if !o.Keep && down == nil && (interrupted || err == nil && res.OK) {
+			down = os.RemoveAll(c.dir)
 		}
+		err = errors.Join(err, down)
 	}()
 	if err := sc.play(ctx, s); err != nil {
+		if interrupted = caller.Err() != nil; interrupted {
+			return Result{}, fmt.Errorf("play %s: %w", sc.Name, err)
+		}
 		return Result{}, errors.Join(fmt.Errorf("play %s: %w", sc.Name, err), s.evidence())
 	}
 	s.stopProbes()

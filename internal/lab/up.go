@@ -32,11 +32,11 @@ func Up(ctx context.Context, o UpOptions) error {
 		spec.podsPerNode = o.PodsPerNode
 	}
 	say := newNarrator(o.Out, false)
-	c, err := newCluster(ctx, spec, o.Binary, o.Dir)
+	c, err := newCluster(ctx, say, spec, o.Binary, o.Dir)
 	if err != nil {
 		return err
 	}
-	pods, err := c.raise(ctx, say)
+	pods, err := c.raise(ctx)
 	if err != nil {
 		if pods != nil {
 			err = errors.Join(err, pods.kill())
@@ -49,8 +49,8 @@ func Up(ctx context.Context, o UpOptions) error {
 }
 
 // raise starts what stays: agents, and a process that serves the pods.
-func (c *cluster) raise(ctx context.Context, say Narrator) (*process, error) {
-	say.Step("a network of %d nodes in namespaces %s-*\n%s", len(c.Nodes), c.Prefix, c.Draw())
+func (c *cluster) raise(ctx context.Context) (*process, error) {
+	c.say.Step("a network of %d nodes in namespaces %s-*\n%s", len(c.Nodes), c.Prefix, c.Draw())
 	if err := c.startAgents(); err != nil {
 		return nil, err
 	}
@@ -67,7 +67,7 @@ func (c *cluster) raise(ctx context.Context, say Narrator) (*process, error) {
 	if err != nil {
 		return pods, err
 	}
-	say.Info("%s", owners.describe(c.nodeNames()))
+	c.say.Info("%s", owners.describe(c.nodeNames()))
 	return pods, nil
 }
 
