@@ -113,6 +113,7 @@ func (a *Agent) Run(ctx context.Context) error {
 		return err
 	}
 	defer dir.Close()
+	raisePriority(a.log)
 	reg := prometheus.NewPedanticRegistry()
 	reg.MustRegister(a.parts.Metrics, newCollector(a),
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))

@@ -56,12 +56,27 @@ func eligible(snap *lb.Snapshot, vips []lb.VIP, f segmentFacts) []election.VIP {
 // onSegment reports whether any rule of v uses the segment's interface for
 // any node at all.
 func onSegment(v lb.VIP, f segmentFacts) bool {
-	for _, r := range v.Rules {
-		if len(r.Interfaces) == 0 && f.Automatic || r.MatchesInterface(f.Interface) {
-			return true
+	return slices.ContainsFunc(v.Rules, f.uses)
+}
+
+// uses reports whether the rule r announces through the segment's interface.
+func (f segmentFacts) uses(r lb.Announcement) bool {
+	return len(r.Interfaces) == 0 && f.Automatic || r.MatchesInterface(f.Interface)
+}
+
+// schedules returns the gratuitous schedules of the VIPs that have one: that of
+// the first Announcement which covers the VIP on the segment and sets any.
+func schedules(vips []lb.VIP, f segmentFacts) map[netip.Addr]lb.Gratuitous {
+	out := make(map[netip.Addr]lb.Gratuitous)
+	for _, v := range vips {
+		for _, r := range v.Rules {
+			if f.uses(r) && r.Gratuitous != (lb.Gratuitous{}) {
+				out[v.Addr] = r.Gratuitous
+				break
+			}
 		}
 	}
-	return false
+	return out
 }
 
 // nodesOf is every node that could be a candidate: those of the snapshot, this

@@ -190,9 +190,11 @@ func (a *Agent) replan() {
 
 // setVIPs gives a segment's election its VIPs.
 func (a *Agent) setVIPs(s *segment) {
-	s.machine.SetVIPs(a.now(), eligible(a.snap, a.vips, segmentFacts{
+	facts := segmentFacts{
 		Interface: s.name, Automatic: s.automatic, Self: a.cfg.Node, Peers: s.peerNames(), NotReady: a.notReady,
-	}))
+	}
+	s.machine.SetVIPs(a.now(), eligible(a.snap, a.vips, facts))
+	s.schedules = schedules(a.vips, facts)
 	s.dirty = true
 }
 

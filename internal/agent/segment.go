@@ -28,6 +28,8 @@ type segment struct {
 	// applied is the machine's version that the drivers were last told of.
 	applied uint64
 	dirty   bool
+	// schedules has the gratuitous schedules of VIPs whose rules set one.
+	schedules map[netip.Addr]lb.Gratuitous
 	// last is the latest transition of each VIP, for `status`.
 	last map[netip.Addr]election.Transition
 }
@@ -91,7 +93,9 @@ func (s *segment) desired() announce.Link {
 	l.Members = slices.Compact(l.Members)
 	for _, o := range s.machine.View() {
 		if o.State == election.Owner || o.State == election.HandingOver {
-			l.Entries = append(l.Entries, announce.Entry{Addr: o.Addr, Generation: o.Generation, Probe: o.First})
+			l.Entries = append(l.Entries, announce.Entry{
+				Addr: o.Addr, Generation: o.Generation, Probe: o.First, Schedule: s.schedules[o.Addr],
+			})
 		}
 	}
 	return l

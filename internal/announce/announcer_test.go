@@ -160,6 +160,20 @@ func TestTakeoverBurstThenRefresh(t *testing.T) {
 	})
 }
 
+func TestSchedule(t *testing.T) {
+	onBench(t, Options{}, func(b *bench) {
+		l := testLink(vip4)
+		l.Entries[0].Schedule = lb.Gratuitous{Count: 2, Spacing: 3 * time.Second, Refresh: 20 * time.Second}
+		b.announce(l)
+		b.after(4 * time.Second)
+		b.expectSent("0s" + reqForm + "0s" + repForm + "3s" + reqForm + "3s" + repForm)
+		b.after(21500 * time.Millisecond) // 20 s after the burst, within 10 %
+		if sent := b.sent(); strings.Count(sent, "who-has") != 1 {
+			t.Errorf("sent for a refresh:\n%s", sent)
+		}
+	})
+}
+
 func TestAdvertisementBurst(t *testing.T) {
 	onBench(t, Options{}, func(b *bench) {
 		b.announce(testLink(vip6))

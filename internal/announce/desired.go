@@ -53,6 +53,9 @@ type Entry struct {
 	Generation uint64
 	// Probe asks for a duplicate-address probe before the first answer.
 	Probe bool
+	// Schedule is when to announce without being asked; a zero field is 5 times,
+	// 1.1 s apart, and then every [Options.Refresh].
+	Schedule lb.Gratuitous
 }
 
 // State is what the announcer does for an entry.

@@ -43,6 +43,7 @@ const (
 type entry struct {
 	addr       netip.Addr
 	generation uint64
+	schedule   lb.Gratuitous // Count and Spacing are set, Refresh may be zero
 
 	state    State
 	stranger lb.MAC
@@ -55,6 +56,7 @@ type entry struct {
 
 func newEntry(want Entry, now time.Time) *entry {
 	e := &entry{addr: want.Addr, generation: want.Generation}
+	e.plan(want.Schedule)
 	if want.Probe {
 		e.probe(now)
 	} else {
@@ -63,12 +65,24 @@ func newEntry(want Entry, now time.Time) *entry {
 	return e
 }
 
+// plan sets the schedule; what is under way goes on by the new one.
+func (e *entry) plan(g lb.Gratuitous) {
+	if g.Count <= 0 {
+		g.Count = burstCount
+	}
+	if g.Spacing <= 0 {
+		g.Spacing = burstSpacing
+	}
+	e.schedule = g
+	e.burst = min(e.burst, g.Count)
+}
+
 func (e *entry) probe(now time.Time) {
 	e.state, e.probes, e.due = Probing, 0, now
 }
 
 func (e *entry) announce(now time.Time) {
-	e.state, e.stranger, e.burst, e.due = Announcing, lb.MAC{}, burstCount, now
+	e.state, e.stranger, e.burst, e.due = Announcing, lb.MAC{}, e.schedule.Count, now
 }
 
 // answers reports whether questions about the address are answered.
@@ -163,7 +177,7 @@ func (e *entry) job() job {
 	switch {
 	case !e.answers():
 		return probeJob
-	case e.burst == burstCount:
+	case e.burst == e.schedule.Count:
 		return announceFirst
 	case e.burst > 0:
 		return announceMore
@@ -171,9 +185,9 @@ func (e *entry) job() job {
 	return refreshJob
 }
 
-// sent notes that the job was done and plans the next one. refresh is the time
-// to the next refresh.
-func (e *entry) sent(now time.Time, refresh time.Duration) {
+// sent notes that the job was done and plans the next one. refresh turns the
+// scheduled time between refreshes, or zero, into the time to the next one.
+func (e *entry) sent(now time.Time, refresh func(time.Duration) time.Duration) {
 	if !e.answers() {
 		e.probes++
 		e.due = now.Add(probeSpacing)
@@ -183,8 +197,8 @@ func (e *entry) sent(now time.Time, refresh time.Duration) {
 		return
 	}
 	e.burst = max(e.burst-1, 0)
-	e.due = now.Add(burstSpacing)
+	e.due = now.Add(e.schedule.Spacing)
 	if e.burst == 0 {
-		e.due = now.Add(refresh)
+		e.due = now.Add(refresh(e.schedule.Refresh))
 	}
 }

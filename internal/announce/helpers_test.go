@@ -39,7 +39,7 @@ func testLink(addrs ...netip.Addr) Link {
 
 // testSegment is a segment whose sockets are open and which announces l.
 func testSegment(l Link, now time.Time) *segment {
-	s := newSegment(rate.NewLimiter(1000, 1000), func() time.Duration { return time.Minute })
+	s := newSegment(rate.NewLimiter(1000, 1000), func(time.Duration) time.Duration { return time.Minute })
 	s.apply(l, now)
 	for f := range numFamilies {
 		s.setReady(f, true, now)

@@ -38,7 +38,11 @@ func (o Options) withDefaults() Options {
 	return o
 }
 
-// jittered is the time to the next refresh.
-func (o Options) jittered() time.Duration {
-	return time.Duration(float64(o.Refresh) * (0.9 + 0.2*rand.Float64()))
+// jittered is the time to the next refresh of an address whose schedule says
+// every, or, if that is zero, nothing.
+func (o Options) jittered(every time.Duration) time.Duration {
+	if every <= 0 {
+		every = o.Refresh
+	}
+	return time.Duration(float64(every) * (0.9 + 0.2*rand.Float64()))
 }

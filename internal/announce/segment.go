@@ -46,9 +46,9 @@ type segment struct {
 	link    Link     // the desired one; its entries are those below
 	entries []*entry // sorted by address
 	byAddr  map[netip.Addr]*entry
-	ready   [numFamilies]bool // frames can be sent and received
-	limiter *rate.Limiter     // of frames to groups
-	refresh func() time.Duration
+	ready   [numFamilies]bool                 // frames can be sent and received
+	limiter *rate.Limiter                     // of frames to groups
+	refresh func(time.Duration) time.Duration // see [entry.sent]
 	changes []change
 }
 
@@ -61,7 +61,7 @@ type change struct {
 	stranger lb.MAC
 }
 
-func newSegment(limiter *rate.Limiter, refresh func() time.Duration) *segment {
+func newSegment(limiter *rate.Limiter, refresh func(time.Duration) time.Duration) *segment {
 	return &segment{byAddr: make(map[netip.Addr]*entry), limiter: limiter, refresh: refresh}
 }
 
@@ -85,6 +85,7 @@ func (s *segment) apply(d Link, now time.Time) {
 			s.do(e, func() { e.again(now) })
 		}
 		e.generation = want.Generation
+		e.plan(want.Schedule)
 		if !e.stranger.IsZero() && s.who(e.stranger) != stranger {
 			s.do(e, func() { e.absolve(now) })
 		}
@@ -184,7 +185,7 @@ func (s *segment) tick(now time.Time, send func(packet.Frame, Sent) bool) time.T
 					return next
 				}
 			}
-			e.sent(now, s.refresh())
+			e.sent(now, s.refresh)
 			wait(e.due)
 		}
 	}

@@ -14,3 +14,6 @@ func (m MAC) String() string {
 
 // IsZero reports whether m is unset.
 func (m MAC) IsZero() bool { return m == MAC{} }
+
+// MarshalText implements [encoding.TextMarshaler], for logs and JSON.
+func (m MAC) MarshalText() ([]byte, error) { return []byte(m.String()), nil }
