@@ -99,8 +99,9 @@ func (p *speaker) run(ctx context.Context) {
 		}
 		now := time.Now()
 		if !now.Before(due) {
-			p.send(now)
-			last = now
+			if p.send(now) {
+				last = now
+			}
 			if !now.Before(steady) {
 				// From the plan and not from now, so that delays don't add up.
 				if steady = steady.Add(jitter(interval)); !steady.After(now) {
@@ -119,13 +120,14 @@ func jitter(d time.Duration) time.Duration {
 	return d - d/20 + rand.N(d/10)
 }
 
-// send sends one heartbeat, in as many datagrams as it takes.
-func (p *speaker) send(now time.Time) {
+// send sends one heartbeat, in as many datagrams as it takes, unless there is
+// a reason to be silent.
+func (p *speaker) send(now time.Time) bool {
 	link, c := p.s.current()
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if c == nil || !p.said || p.hung(now) {
-		return
+		return false
 	}
 	if len(p.parts) == 0 {
 		room := link.payload() - headerLen - len(p.s.h.self.node) - tagLen
@@ -138,6 +140,7 @@ func (p *speaker) send(now time.Time) {
 		}
 	}
 	p.outcome(first)
+	return true
 }
 
 // hung reports whether the agent hangs, and logs when that changes.

@@ -137,7 +137,13 @@ func configure(fd int, l Link, group netip.Addr) error {
 		name              string
 		level, opt, value int
 	}
-	options := []option{{"bind to interface", unix.SOL_SOCKET, unix.SO_BINDTOIFINDEX, l.Index}}
+	if err := unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_BINDTOIFINDEX, l.Index); err != nil {
+		return fmt.Errorf("bind to interface: %w", err)
+	}
+	if err := boundDevice(fd); err != nil {
+		return fmt.Errorf("bind to interface: %w", err)
+	}
+	var options []option
 	if l.Addr.Is4() {
 		options = append(options,
 			option{"set TTL", unix.IPPROTO_IP, unix.IP_TTL, gtsm},
@@ -189,6 +195,13 @@ func configure(fd int, l Link, group netip.Addr) error {
 	return nil
 }
 
+// boundDevice returns ENODEV if the interface that the socket is bound to
+// doesn't exist (any more). Binding by index doesn't look.
+func boundDevice(fd int) error {
+	_, err := unix.GetsockoptString(fd, unix.SOL_SOCKET, unix.SO_BINDTODEVICE)
+	return err
+}
+
 func (c *udpConn) close() {
 	c.closed.Store(true)
 	c.file.Close()
@@ -221,6 +234,11 @@ func (c *udpConn) sendmsg(fd uintptr) {
 		_, err := unix.SendmsgN(int(fd), c.out, c.pin, to, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
 		if err != nil && c.sendErr == nil {
 			c.sendErr = err
+			// Routing says no more than "network is unreachable" when the interface is
+			// gone for good. Asking for its name tells.
+			if err := boundDevice(int(fd)); err != nil {
+				c.sendErr = err
+			}
 		}
 	}
 }
