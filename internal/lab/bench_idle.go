@@ -32,10 +32,12 @@ func BenchIdle(ctx context.Context, o BenchOptions, d time.Duration) (err error)
 	}
 	s := &stage{cluster: c, checks: checks{tell: say}, vip: c.spec.asked[0]}
 	defer func() {
-		err = errors.Join(err, s.close())
-		if err == nil {
-			err = os.RemoveAll(c.dir)
+		down := s.close()
+		// Numbers that are too high leave nothing to look at.
+		if down == nil && (err == nil || errors.Is(err, ErrTooSlow)) {
+			down = os.RemoveAll(c.dir)
 		}
+		err = errors.Join(err, down)
 	}()
 	if _, err := s.open(ctx); err != nil {
 		return err
