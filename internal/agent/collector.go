@@ -80,7 +80,7 @@ func (c *collector) gather(gauge func(*prometheus.Desc, float64, ...string)) (ou
 		add(c.members, float64(alive), s.name)
 		for _, o := range s.machine.View() {
 			states[o.State]++
-			if o.State == election.Owner || o.State == election.HandingOver {
+			if o.State.Answers() {
 				add(c.owned, 1, o.Addr.String(), s.name)
 			}
 		}

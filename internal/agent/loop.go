@@ -71,6 +71,7 @@ func (a *Agent) step(dead time.Duration) time.Duration {
 	a.checkGrace()
 	apply := false
 	for _, s := range a.segments {
+		s.forget(time.Now())
 		s.machine.Tick(now)
 		eff := s.machine.Take()
 		a.report(s, eff.Transitions)
@@ -216,7 +217,9 @@ func (a *Agent) checkGrace() {
 func (a *Agent) chooseSegments() {
 	node, _ := a.snap.Node(a.cfg.Node)
 	chosen := make(map[string]bool) // name -> chosen without a rule
+	before := a.choices
 	a.choices = link.Select(a.ifaces, node.Addresses, a.cfg.Interfaces)
+	a.reportChoices(before)
 	for _, c := range a.choices {
 		if c.Selected() {
 			chosen[c.Name] = true
@@ -249,6 +252,28 @@ func (a *Agent) chooseSegments() {
 		a.updateLink(a.segments[i])
 	}
 	a.setMembershipLinks()
+}
+
+// reportChoices logs the interfaces that were asked for and can't be had, and
+// that there is none at all, when that is news.
+func (a *Agent) reportChoices(before []link.Choice) {
+	any := false
+	for _, c := range a.choices {
+		any = any || c.Selected()
+		if slices.Contains(before, c) {
+			continue
+		}
+		switch c.Reason {
+		case link.Missing:
+			a.log.Warn("no such interface: waiting for it", "interface", c.Name)
+		case link.Loopback, link.NoMAC:
+			a.log.Warn("interface can't be announced on", "interface", c.Name, "reason", c.Reason)
+		}
+	}
+	if !any && !slices.Equal(before, a.choices) {
+		a.log.Warn("no interface to announce on: none holds this node's InternalIP, or none of those asked for is there; give one with --interface",
+			"node", a.cfg.Node)
+	}
 }
 
 func (a *Agent) newSegment(name string) *segment {

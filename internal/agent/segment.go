@@ -92,7 +92,7 @@ func (s *segment) desired() announce.Link {
 	slices.SortFunc(l.Members, func(a, b lb.MAC) int { return strings.Compare(string(a[:]), string(b[:])) })
 	l.Members = slices.Compact(l.Members)
 	for _, o := range s.machine.View() {
-		if o.State == election.Owner || o.State == election.HandingOver {
+		if o.State.Answers() {
 			l.Entries = append(l.Entries, announce.Entry{
 				Addr: o.Addr, Generation: o.Generation, Probe: o.First, Schedule: s.schedules[o.Addr],
 			})
@@ -105,7 +105,7 @@ func (s *segment) desired() announce.Link {
 func (s *segment) owned() int {
 	n := 0
 	for _, o := range s.machine.View() {
-		if o.State == election.Owner || o.State == election.HandingOver {
+		if o.State.Answers() {
 			n++
 		}
 	}

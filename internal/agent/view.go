@@ -160,7 +160,7 @@ func (a *Agent) vipState(seg *segment, o election.Ownership) (state, reason stri
 	if o.State == election.Orphan {
 		return state, orphanReason(o)
 	}
-	if o.State != election.Owner && o.State != election.HandingOver {
+	if !o.State.Answers() {
 		return state, reason
 	}
 	st, ok := a.statuses[statusKey{seg.name, o.Addr}]

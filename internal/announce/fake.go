@@ -1,6 +1,7 @@
 package announce
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"sync"
@@ -19,6 +20,12 @@ type Fake struct {
 
 // NewFake returns a Fake that was told nothing yet.
 func NewFake() *Fake { return &Fake{events: make(chan struct{}, 1)} }
+
+// Run waits until ctx is done.
+func (f *Fake) Run(ctx context.Context) error {
+	<-ctx.Done()
+	return nil
+}
 
 // Set records d.
 func (f *Fake) Set(d Desired) error {
