@@ -54,7 +54,10 @@ func NewBuilder(seed uint64) *Builder { return &Builder{seed: seed} }
 // whose share is less than one slot may get none.
 func (b *Builder) Build(dst []uint16, endpoints []Endpoint) []uint16 {
 	endpoints = endpoints[:min(len(endpoints), MaxEndpoints)]
-	size := Size(len(endpoints))
+	return b.build(dst, Size(len(endpoints)), endpoints)
+}
+
+func (b *Builder) build(dst []uint16, size int, endpoints []Endpoint) []uint16 {
 	b.members = b.members[:0]
 	for i, e := range endpoints {
 		if e.Weight > 0 {
