@@ -17,6 +17,7 @@ type labCmd struct {
 	List  labListCmd  `cmd:"" help:"List the scenarios."`
 	Up    labUpCmd    `cmd:"" help:"Build a network with running agents and leave it standing."`
 	Down  labDownCmd  `cmd:"" help:"Remove what lab up, or a lab that was killed, left behind."`
+	Pods  labPodsCmd  `cmd:"" hidden:"" help:"Serve the pods of a standing lab; lab up starts it."`
 	Bench labBenchCmd `cmd:"" help:"Measure: failover, idle, load."`
 }
 
@@ -93,6 +94,15 @@ func (c *labUpCmd) Run(ctx context.Context, env Env) error {
 		return fmt.Errorf("find own binary: %w", err)
 	}
 	return lab.Up(ctx, lab.UpOptions{Binary: binary, Nodes: c.Nodes, PodsPerNode: c.Pods, Out: env.Stdout})
+}
+
+type labPodsCmd struct {
+	Record string `arg:"" help:"The record of the standing lab."`
+}
+
+// Run serves the pods until it is told to stop.
+func (c *labPodsCmd) Run(ctx context.Context, env Env) error {
+	return lab.ServePods(ctx, c.Record, env.Stdout)
 }
 
 type labDownCmd struct{}
