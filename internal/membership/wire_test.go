@@ -124,7 +124,11 @@ func TestWireFormat(t *testing.T) {
 }
 
 func TestEveryRefusalHasANumber(t *testing.T) {
-	for r := lb.Eligible; r <= lb.HearsNobody; r++ {
+	exists := func(r lb.Refusal) (ok bool) {
+		defer func() { ok = recover() == nil }()
+		return r.String() != ""
+	}
+	for r := lb.Eligible; exists(r); r++ {
 		if got := wireRefusals[refusalToWire(r)]; got != r {
 			t.Errorf("%s comes back as %s", r, got)
 		}
