@@ -41,6 +41,7 @@ type Members interface {
 	Confirm()
 	Events() <-chan membership.Event
 	DeadTime() time.Duration
+	Links() []membership.LinkStatus
 }
 
 // Announcer tells the network.

@@ -75,6 +75,8 @@ func (m *fakeMembers) Confirm() {}
 
 func (m *fakeMembers) Events() <-chan membership.Event { return m.events }
 
+func (m *fakeMembers) Links() []membership.LinkStatus { return nil }
+
 func (m *fakeMembers) DeadTime() time.Duration { return 150 * time.Millisecond }
 
 func (m *fakeMembers) beat(ifname string) election.Beat {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"maps"
 	"net/netip"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
@@ -24,7 +25,7 @@ const eventBatch = 256
 // closed, when the VIPs are handed over.
 func (a *Agent) loop(ctx context.Context, stop <-chan struct{}) error {
 	dead := a.parts.Members.DeadTime()
-	beat := dead / 3
+	beat := dead / 2
 	timer := time.NewTimer(beat)
 	defer timer.Stop()
 	var giveUp <-chan time.Time
@@ -142,6 +143,8 @@ func (a *Agent) takeEvent(ev membership.Event) {
 func (a *Agent) takeSnapshot(snap *lb.Snapshot) {
 	a.log.Info("manifests loaded", "nodes", len(snap.Nodes), "services", len(snap.Services), "problems", len(snap.Problems))
 	a.reportProblems(snap)
+	// Reading manifests leaves many times their result behind: give it back.
+	go debug.FreeOSMemory()
 	a.snap = snap
 	a.grace.see(snap.Nodes, time.Now())
 	a.replan()

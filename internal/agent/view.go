@@ -89,11 +89,23 @@ func (a *Agent) memberRows(seg *segment, now time.Time) []MemberStatus {
 		rows[0].Reason = r.String()
 	}
 	alive, mute := 0, 0
+	heard := make(map[string]time.Time) // by node; what is alive was heard since
+	for _, l := range a.parts.Members.Links() {
+		if l.Link.Name == seg.name {
+			for _, p := range l.Peers {
+				heard[p.Node] = p.LastHeard
+			}
+		}
+	}
 	for _, name := range seg.peerNames() {
 		p := seg.peers[name]
+		last := p.LastHeard
+		if t, ok := heard[name]; ok {
+			last = t
+		}
 		row := MemberStatus{
 			Node: name, Alive: p.alive, MAC: p.MAC.String(), Interface: seg.name,
-			LastSeenMs: now.Sub(p.LastHeard).Milliseconds(), HearsUs: p.alive && p.HearsUs,
+			LastSeenMs: now.Sub(last).Milliseconds(), HearsUs: p.alive && p.HearsUs,
 		}
 		switch {
 		case !p.alive:

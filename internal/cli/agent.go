@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/netip"
 	"os"
+	"runtime"
 	"strings"
 	"time"
 
@@ -40,6 +41,11 @@ type agentCmd struct {
 // Run wires the agent and runs it until a signal comes.
 func (c *agentCmd) Run(ctx context.Context, env Env) error {
 	log := newLogger(env.Stderr, c.LogFormat)
+	// One processor is plenty for what an agent does, and makes each of its many
+	// short runs cheaper: no second thread is woken to look for work.
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(1)
+	}
 	forwarding, _ := lb.ParseForwarding(c.Forwarding)
 	if forwarding == lb.ForwardingDSR {
 		return errors.New("--forwarding dsr: this build has no data plane of its own: use kube-proxy")

@@ -184,6 +184,9 @@ func (m *Machine) Heard(now Time, from string, hearsMe bool, b Beat) {
 	for _, h := range b.Handovers {
 		m.heardHandover(p, h)
 	}
+	if len(b.Claims) < p.load {
+		m.wakeAt(now + m.cfg.DeadTime/3) // some of its claims may lapse
+	}
 	m.settle()
 }
 
@@ -209,7 +212,7 @@ func (m *Machine) Lost(now Time, node string) {
 }
 
 // Tick does what is due. It must be called at the Deadline, and at least every
-// third of a dead time: a longer gap than the dead time is taken for a pause.
+// half of a dead time: a longer gap than the dead time is taken for a pause.
 func (m *Machine) Tick(now Time) {
 	m.enter(now)
 	m.settle()
@@ -220,7 +223,7 @@ func (m *Machine) Tick(now Time) {
 
 // Deadline returns when the next Tick is of use.
 func (m *Machine) Deadline() (Time, bool) {
-	return min(m.next, m.now+m.cfg.DeadTime/3), len(m.known) > 0
+	return min(m.next, m.now+m.cfg.DeadTime/2), len(m.known) > 0
 }
 
 // enter begins every call that has a time.
@@ -288,12 +291,18 @@ func (m *Machine) look(v *vip) Time {
 	return m.watch(v)
 }
 
-// watch looks after a VIP that another node owns.
+// watch looks after a VIP that another node owns. Its claim lapses by what the
+// owner says and not by time, so there is nothing to look at while it was in the
+// owner's last words.
 func (m *Machine) watch(v *vip) Time {
 	for _, r := range v.claims {
-		if r.by == v.owner && !r.stale(m.cfg.DeadTime) {
-			return max(r.at+m.cfg.DeadTime, m.now+m.cfg.DeadTime/3)
+		switch {
+		case r.by != v.owner || r.stale(m.cfg.DeadTime):
+			continue
+		case r.at == r.by.heard:
+			return far
 		}
+		return m.now + m.cfg.DeadTime/3
 	}
 	v.owner.planned--
 	m.observe(v)

@@ -43,10 +43,6 @@ type Config struct {
 	Peers []netip.Addr
 	// Port is the UDP port of all nodes (0: 7481).
 	Port uint16
-	// Realtime gives this whole process real-time scheduling (SCHED_RR, lowest
-	// priority), so that its node doesn't look dead while the machine is busy with
-	// something else. It needs CAP_SYS_NICE; without, a warning is logged.
-	Realtime bool
 }
 
 // withDefaults returns c complete, or what is wrong with it.

@@ -44,7 +44,7 @@ func (n *fakeNet) open(l Link, _ uint16, _ []netip.Addr) (conn, error) {
 	if n.refuse != nil {
 		return nil, n.refuse
 	}
-	c := &fakeConn{net: n, addr: l.Addr, notify: make(chan struct{}, 1), closed: make(chan struct{})}
+	c := &fakeConn{net: n, addr: l.Addr, closed: make(chan struct{})}
 	n.conns[l.Addr] = c
 	return c, nil
 }
@@ -56,10 +56,6 @@ func (n *fakeNet) inject(from netip.Addr, b []byte) {
 	for to, c := range n.conns {
 		if to != from && !n.cut[[2]netip.Addr{from, to}] {
 			c.queue = append(c.queue, fakeDatagram{append([]byte(nil), b...), arrival{from: from, hops: n.hops}})
-			select {
-			case c.notify <- struct{}{}:
-			default:
-			}
 		}
 	}
 }
@@ -92,11 +88,10 @@ func (n *fakeNet) set(f func()) {
 type fakeConn struct {
 	net    *fakeNet
 	addr   netip.Addr
-	notify chan struct{}
 	closed chan struct{}
 	once   sync.Once
 	queue  []fakeDatagram
-	held   chan struct{} // while not nil and open, receive doesn't return
+	held   chan struct{} // while not nil and open, poll doesn't return
 }
 
 type fakeDatagram struct {
@@ -116,34 +111,18 @@ func (c *fakeConn) send(b []byte) error {
 	return err
 }
 
-func (c *fakeConn) receive(b []byte, deadline time.Time) (int, arrival, error) {
-	for {
-		c.net.mu.Lock()
-		held := c.held
-		c.net.mu.Unlock()
-		if held != nil {
-			<-held
-		}
-		if !deadline.IsZero() && !time.Now().Before(deadline) {
-			return 0, arrival{}, os.ErrDeadlineExceeded
-		}
-		if n, at, err := c.poll(b); err != errEmpty {
-			return n, at, err
-		}
-		var expired <-chan time.Time
-		if !deadline.IsZero() {
-			expired = time.After(time.Until(deadline))
-		}
-		select {
-		case <-c.closed:
-			return 0, arrival{}, os.ErrClosed
-		case <-c.notify:
-		case <-expired:
-		}
-	}
-}
-
 func (c *fakeConn) poll(b []byte) (int, arrival, error) {
+	c.net.mu.Lock()
+	held := c.held
+	c.net.mu.Unlock()
+	if held != nil {
+		<-held
+	}
+	select {
+	case <-c.closed:
+		return 0, arrival{}, os.ErrClosed
+	default:
+	}
 	c.net.mu.Lock()
 	defer c.net.mu.Unlock()
 	if len(c.queue) == 0 {

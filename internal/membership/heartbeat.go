@@ -185,11 +185,6 @@ func (h *Heartbeat) Run(ctx context.Context) error {
 	if h.cfg.Key == nil {
 		h.log.Warn("heartbeats are not authenticated: whoever is on the segment can join")
 	}
-	if h.cfg.Realtime {
-		if err := goRealtime(); err != nil {
-			h.log.Warn("no real-time scheduling: this node may look dead when the machine is busy", "err", err)
-		}
-	}
 	for _, s := range h.sessions {
 		h.start(s)
 	}

@@ -139,7 +139,13 @@ func TestSleepingConsumerIsCounted(t *testing.T) {
 		defer b.stop()
 		time.Sleep(500 * time.Millisecond)
 		a.take()
-		a.occupy(30 * time.Second)
+		go func() {
+			for epoch := range 1200 {
+				b.Publish("eth0", claims(1, uint64(epoch)), false)
+				time.Sleep(DefaultInterval)
+			}
+		}()
+		a.occupy(60 * time.Second)
 		time.Sleep(10 * time.Millisecond)
 		if evs := a.take(); len(evs) > eventBuffer+3 || a.dropped(QueueFull) < 500 {
 			t.Errorf("%d events, %d counted as replaced", len(evs), a.dropped(QueueFull))

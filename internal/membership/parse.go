@@ -3,6 +3,7 @@ package membership
 import (
 	"encoding/binary"
 	"net/netip"
+	"slices"
 
 	"github.com/fairlead-lb/fairlead/internal/election"
 	"github.com/fairlead-lb/fairlead/internal/lb"
@@ -22,7 +23,7 @@ type datagram struct {
 	refusal   lb.Refusal
 	node      []byte
 	heard     []byte // heardLen each
-	claims    int
+	groups    int    // of claims
 	handovers int
 	body      []byte // claims and handovers, not looked at yet
 	signed    []byte // what the tag is over
@@ -51,7 +52,7 @@ func parse(b []byte) (datagram, Drop) {
 		part:      binary.BigEndian.Uint16(b[offPart:]),
 		parts:     binary.BigEndian.Uint16(b[offParts:]),
 		mac:       lb.MAC(b[offMAC:offRefusal]),
-		claims:    int(binary.BigEndian.Uint16(b[offClaimCount:])),
+		groups:    int(binary.BigEndian.Uint16(b[offGroupCount:])),
 		handovers: int(binary.BigEndian.Uint16(b[offHandoverCount:])),
 		signed:    b,
 	}
@@ -74,7 +75,7 @@ func parse(b []byte) (datagram, Drop) {
 		return datagram{}, Malformed
 	}
 	d.node, d.heard, d.body = rest[:nameLen], rest[nameLen:nameLen+heardBytes], rest[nameLen+heardBytes:]
-	if len(d.body) < d.claims*minClaimLen+d.handovers*minHandoverLen {
+	if len(d.body) < d.groups*minGroupLen+d.handovers*minHandoverLen {
 		return datagram{}, Malformed
 	}
 	return d, NotDropped
@@ -108,18 +109,18 @@ func (d *datagram) hears(instance uint64) bool {
 // the body is not exactly what the counts promise.
 func (d *datagram) beat() (election.Beat, bool) {
 	beat := election.Beat{Refusal: d.refusal}
-	if d.claims > 0 {
-		beat.Claims = make([]election.Claim, d.claims)
-	}
 	if d.handovers > 0 {
 		beat.Handovers = make([]election.Handover, d.handovers)
 	}
 	b := d.body
 	ok := true
-	for n := range beat.Claims {
-		c := &beat.Claims[n]
-		if c.Addr, c.Epoch, b, ok = cutOwnership(b); !ok {
+	for range d.groups {
+		before := len(beat.Claims)
+		if beat.Claims, b, ok = cutGroup(beat.Claims, b); !ok {
 			return election.Beat{}, false
+		}
+		if before > 0 && beat.Claims[before].Epoch <= beat.Claims[before-1].Epoch {
+			return election.Beat{}, false // one list must not have two spellings
 		}
 	}
 	for n := range beat.Handovers {
@@ -136,9 +137,36 @@ func (d *datagram) beat() (election.Beat, bool) {
 	return beat, len(b) == 0
 }
 
+// cutGroup takes a group of claims off the front of b and appends them to dst.
+// An empty group is refused: it would be another spelling of none.
+func cutGroup(dst []election.Claim, b []byte) (claims []election.Claim, rest []byte, ok bool) {
+	if len(b) < groupLen {
+		return nil, nil, false
+	}
+	epoch := binary.BigEndian.Uint64(b)
+	v4, v6 := int(binary.BigEndian.Uint16(b[8:])), int(binary.BigEndian.Uint16(b[10:]))
+	if b = b[groupLen:]; v4+v6 == 0 || len(b) < 4*v4+16*v6 {
+		return nil, nil, false
+	}
+	dst = slices.Grow(dst, v4+v6)
+	for range v4 {
+		dst = append(dst, election.Claim{Addr: netip.AddrFrom4([4]byte(b)), Epoch: epoch})
+		b = b[4:]
+	}
+	for range v6 {
+		a := netip.AddrFrom16([16]byte(b))
+		if a.Is4In6() { // one address must not have two spellings
+			return nil, nil, false
+		}
+		dst = append(dst, election.Claim{Addr: a, Epoch: epoch})
+		b = b[16:]
+	}
+	return dst, b, true
+}
+
 // cutOwnership takes an address and its epoch off the front of b.
 func cutOwnership(b []byte) (a netip.Addr, epoch uint64, rest []byte, ok bool) {
-	if len(b) < minClaimLen {
+	if len(b) < 1+4+8 {
 		return a, 0, nil, false
 	}
 	family, b := b[0], b[1:]
@@ -150,7 +178,7 @@ func cutOwnership(b []byte) (a netip.Addr, epoch uint64, rest []byte, ok bool) {
 	default:
 		return a, 0, nil, false
 	}
-	if a.Is4In6() { // one address must not have two spellings
+	if a.Is4In6() {
 		return a, 0, nil, false
 	}
 	return a, binary.BigEndian.Uint64(b), b[8:], true

@@ -8,7 +8,7 @@ import (
 
 // eventBuffer is how many events wait for the consumer before newer ones
 // replace older ones of the same peer.
-const eventBuffer = 64
+const eventBuffer = 512
 
 // queue carries events from the links to the consumer. Writers never wait: when
 // the consumer is slow, the latest word of each peer is kept and those before

@@ -49,7 +49,8 @@ func TestSlowConsumerGetsTheLatest(t *testing.T) {
 			t.Errorf("%d events came, want %d", len(got), want)
 		}
 		last := got[len(got)-4:]
-		want := fmt.Sprint([]string{"n1 false 1063", "n1 false 1063", "n2 true 0", "n2 false 7777"})
+		latest := fmt.Sprintf("n1 false %d", eventBuffer+999)
+		want := fmt.Sprint([]string{latest, latest, "n2 true 0", "n2 false 7777"})
 		if fmt.Sprint(last) != want {
 			t.Errorf("the last are %v, want %v", last, want)
 		}

@@ -63,8 +63,9 @@ type instance struct {
 // cachedBeat is a beat and the bytes that it was decoded from: most heartbeats
 // repeat the one before.
 type cachedBeat struct {
-	body []byte
-	beat election.Beat
+	body              []byte
+	groups, handovers int
+	beat              election.Beat
 }
 
 func newRoster(me self, ifname string, interval, dead time.Duration) *roster {
@@ -83,7 +84,7 @@ func (r *roster) hear(now time.Time, d *datagram, from netip.Addr, out []Event) 
 	}
 	m := r.members[string(d.node)]
 	in := m.find(d.instance)
-	beat, ok := in.decode(d)
+	beat, said, ok := in.decode(d)
 	if !ok {
 		return out, Malformed
 	}
@@ -108,7 +109,10 @@ func (r *roster) hear(now time.Time, d *datagram, from netip.Addr, out []Event) 
 		}
 		m.holder, r.changed = in, true
 	}
-	in.last = now
+	was := in.peer
+	if now.After(in.last) { // datagrams overtake each other
+		in.last = now
+	}
 	in.store(d, beat)
 	if d.hears(r.self.instance) {
 		in.heardUs = now
@@ -119,7 +123,8 @@ func (r *roster) hear(now time.Time, d *datagram, from netip.Addr, out []Event) 
 		// says nothing, a dead time without any that does says it all.
 		HearsUs: !in.heardUs.IsZero() && now.Sub(in.heardUs) < r.dead,
 	}
-	return append(out, Event{Peer: in.peer, Beat: beat}), NotDropped
+	again := said && was.MAC == in.peer.MAC && was.Addr == in.peer.Addr && was.HearsUs == in.peer.HearsUs
+	return append(out, Event{Peer: in.peer, Beat: beat, again: again}), NotDropped
 }
 
 // judge decides whether an instance of m whose datagram is fresh may have the
@@ -141,6 +146,28 @@ func (r *roster) judge(now time.Time, m *member, in *instance, known bool) Drop 
 		return DuplicateNode
 	}
 	return Replayed
+}
+
+// excuse takes a time in which this process did not run off everybody's
+// silence: who spoke then was not heard, and on a machine that stood still
+// nobody spoke.
+func (r *roster) excuse(now time.Time, d time.Duration) {
+	for _, m := range r.members {
+		if h := m.holder; h != nil {
+			h.last = earlier(h.last.Add(d), now)
+			if !h.heardUs.IsZero() {
+				h.heardUs = earlier(h.heardUs.Add(d), now)
+			}
+		}
+	}
+}
+
+// earlier returns the earlier of two times.
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // expire appends the loss of each holder that has been silent for the dead
@@ -270,18 +297,19 @@ func (in *instance) lost() Event {
 	return Event{Peer: in.peer, Lost: true}
 }
 
-// decode returns the beat of d, the one decoded before if nothing has changed.
-// The instance may be nil.
-func (in *instance) decode(d *datagram) (election.Beat, bool) {
+// decode returns the beat of d, and whether it was said before: then it is the
+// one decoded before. The instance may be nil.
+func (in *instance) decode(d *datagram) (beat election.Beat, said, ok bool) {
 	if in != nil && int(d.part) < len(in.cache) {
 		c := &in.cache[d.part]
-		if len(c.beat.Claims) == d.claims && len(c.beat.Handovers) == d.handovers && bytes.Equal(c.body, d.body) {
-			beat := c.beat
+		if c.groups == d.groups && c.handovers == d.handovers && bytes.Equal(c.body, d.body) {
+			beat = c.beat
 			beat.Refusal = d.refusal
-			return beat, true
+			return beat, c.beat.Refusal == d.refusal, true
 		}
 	}
-	return d.beat()
+	beat, ok = d.beat()
+	return beat, false, ok
 }
 
 // store keeps a beat for decode.
@@ -294,7 +322,7 @@ func (in *instance) store(d *datagram, beat election.Beat) {
 		return
 	}
 	c := &in.cache[d.part]
-	c.beat = beat
+	c.groups, c.handovers, c.beat = d.groups, d.handovers, beat
 	if !bytes.Equal(c.body, d.body) {
 		c.body = append(c.body[:0], d.body...)
 	}

@@ -252,3 +252,37 @@ func TestCachedBeats(t *testing.T) {
 		}
 	}
 }
+
+// A time in which this process did not run is nobody's silence, and makes
+// nobody heard later than now.
+func TestExcuse(t *testing.T) {
+	t0 := time.Unix(1000, 0)
+	at := func(ms int) time.Time { return t0.Add(time.Duration(ms) * time.Millisecond) }
+	r := newRoster(self{node: "n1", instance: 1}, "eth0", 50*time.Millisecond, 150*time.Millisecond)
+	hear := func(ms int, node string, sequence uint64) {
+		t.Helper()
+		m := message{node: node, instance: uint64(node[1]), sequence: sequence, parts: 1}
+		d, drop := parse(m.append(nil))
+		if drop == NotDropped {
+			_, drop = r.hear(at(ms), &d, netip.MustParseAddr("192.0.2.1"), nil)
+		}
+		if drop != NotDropped {
+			t.Fatalf("%s: %s", node, drop)
+		}
+	}
+	hear(0, "n2", 1)
+	hear(40, "n3", 1)
+	// Asleep from 50 to 1050.
+	r.excuse(at(1050), time.Second)
+	if got := r.next(); !got.Equal(at(1150)) {
+		t.Errorf("judged at %v, want 1.15 s", got.Sub(t0))
+	}
+	hear(1060, "n3", 2)
+	r.excuse(at(1061), time.Second)
+	if got := r.expire(at(1210), nil); len(got) != 0 {
+		t.Errorf("lost: %v", got)
+	}
+	if got := r.expire(at(1211), nil); len(got) != 2 {
+		t.Errorf("lost: %v", got)
+	}
+}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"net/netip"
 	"os"
 	"sync"
@@ -17,13 +18,13 @@ const (
 	lastRetry  = 2 * time.Second
 )
 
-// maxDrain bounds how many datagrams are read before silence is judged. More
-// than that can't have been queued when the judging began: the receive buffer
-// holds fewer.
+// maxDrain bounds how many datagrams are read before silence is judged and
+// something is said. More than that can't have been queued when the judging
+// began: the receive buffer holds fewer.
 const maxDrain = 8192
 
-// session is the heartbeats of one link: a goroutine that listens and judges,
-// which owns the socket, and one that speaks, see [speaker].
+// session is the heartbeats of one link: one goroutine that owns the socket,
+// listens, judges and speaks.
 type session struct {
 	h       *Heartbeat
 	log     *slog.Logger
@@ -38,10 +39,17 @@ type session struct {
 	conn conn // nil while closed
 
 	roster *guarded
+	awake  time.Time // when converse last ran
 	limit  *limiter
 	check  *verifier
 	buf    []byte
 	events []Event
+	// What was heard and not passed on yet: see flush. again has the places of
+	// what was said before.
+	pending []queued
+	again   map[word]int
+	news    bool
+	flushed time.Time
 	// opened is the outcome of the last attempt, to log changes only.
 	opened string
 }
@@ -61,6 +69,7 @@ func newSession(h *Heartbeat, l Link, before *session) *session {
 		limit:   newLimiter(),
 		check:   newVerifier(h.cfg.keys()...),
 		buf:     make([]byte, 1<<16),
+		again:   make(map[word]int),
 	}
 	s.speaker = newSpeaker(s)
 	if before != nil {
@@ -84,14 +93,12 @@ func (s *session) start(ctx context.Context, wg *sync.WaitGroup) {
 		}
 		unhook := context.AfterFunc(inner, s.hangUp)
 		defer unhook()
-		var speaking sync.WaitGroup
-		speaking.Go(func() { s.speaker.run(inner) })
 		s.listen(inner)
-		speaking.Wait()
 		if ctx.Err() == nil { // the link was removed
 			s.roster.Lock()
 			s.events = s.roster.clear(s.events[:0])
 			s.pass(0)
+			s.flush(time.Now())
 		}
 	})
 }
@@ -148,7 +155,7 @@ func (s *session) listen(ctx context.Context) {
 		c, err := s.open(ctx)
 		if err == nil {
 			wait = firstRetry
-			err = s.receive(c)
+			err = s.converse(ctx, c)
 			s.hangUp()
 			if errors.Is(err, os.ErrClosed) {
 				continue // on purpose: the link changed, or ctx is done
@@ -220,37 +227,69 @@ func (s *session) pause(ctx context.Context, wait time.Duration) {
 			return
 		case now := <-judge.C:
 			s.expire(now)
+			s.flush(now)
 		}
 	}
 }
 
-// receive takes in what arrives until the socket fails or is closed.
-func (s *session) receive(c conn) error {
-	var judge time.Time // when to look at who is silent; zero: nobody is known
+// briskFor is how long after news the socket is looked at more often: news
+// come in exchanges.
+const briskFor = time.Second
+
+// converse hears and speaks until the socket fails or is closed. It looks at
+// the socket when there is something to send, and not when something arrives:
+// a hundred peers cost as many wake-ups as one, and the kernel notes when each
+// datagram came. Around news it looks four times as often.
+func (s *session) converse(ctx context.Context, c conn) error {
+	interval := s.h.cfg.Interval
+	s.awake = time.Now()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var brisk time.Time // until then
 	for {
-		n, at, err := c.receive(s.buf, judge)
-		if err != nil && !errors.Is(err, os.ErrDeadlineExceeded) {
+		select {
+		case <-ctx.Done():
+			return os.ErrClosed
+		case <-s.speaker.wake:
+		case <-timer.C:
+		}
+		now := s.rouse(interval)
+		// What arrived before now must be heard before anybody is judged.
+		if err := s.drain(c); err != nil {
 			return err
 		}
-		if err == nil {
-			s.take(s.buf[:n], at)
+		s.expire(now)
+		if s.news {
+			brisk = now.Add(briskFor)
 		}
-		now := time.Now()
-		if !judge.IsZero() && now.Before(judge) {
-			continue
+		if s.news || now.Sub(s.flushed) >= repeatAfter*interval-interval/2 {
+			s.flush(now)
 		}
-		if !judge.IsZero() {
-			// What arrived before now must be heard before anybody is judged: this
-			// process may have been kept from running for longer than the dead time.
-			if err := s.drain(c); err != nil {
-				return err
-			}
-			s.expire(now)
+		next := earlier(s.speaker.speak(now), now.Add(interval))
+		if now.Before(brisk) {
+			next = earlier(next, now.Add(interval/4))
 		}
 		s.roster.Lock()
-		judge = s.roster.next()
+		if judge := s.roster.next(); !judge.IsZero() {
+			next = earlier(next, judge)
+		}
+		s.roster.Unlock()
+		timer.Reset(time.Until(next))
+	}
+}
+
+// rouse notes that the session runs, and returns when. It means to run once an
+// interval; if it didn't for much longer, this process was kept from running,
+// and what it missed is nobody's silence.
+func (s *session) rouse(interval time.Duration) time.Time {
+	now := time.Now()
+	if missed := now.Sub(s.awake) - interval*3/2; missed > 0 {
+		s.roster.Lock()
+		s.roster.excuse(now, missed)
 		s.roster.Unlock()
 	}
+	s.awake = now
+	return now
 }
 
 // drain takes in all that is queued.
@@ -280,7 +319,10 @@ func (s *session) take(b []byte, at arrival) {
 	}
 	if drop == NotDropped {
 		s.roster.Lock()
-		s.events, drop = s.roster.hear(time.Now(), &d, at.from, s.events[:0])
+		// A datagram that has waited for longer was not read because this process
+		// did not run: that is nobody's silence.
+		heard := time.Now().Add(-min(at.age, s.h.cfg.Interval))
+		s.events, drop = s.roster.hear(heard, &d, at.from, s.events[:0])
 		s.pass(d.part)
 	}
 	if drop != NotDropped {
@@ -295,8 +337,8 @@ func (s *session) expire(now time.Time) {
 	s.pass(0)
 }
 
-// pass passes on what the roster has just made known: who is heard to the
-// speaker, the events to the consumer. It unlocks the roster.
+// pass takes over what the roster has just made known: who is heard for the
+// speaker, the events for the consumer. It unlocks the roster.
 func (s *session) pass(part uint16) {
 	if s.roster.changed {
 		s.roster.changed = false
@@ -304,10 +346,45 @@ func (s *session) pass(part uint16) {
 	}
 	s.roster.Unlock()
 	for _, ev := range s.events {
-		for range s.h.queue.push(ev, part) {
+		if !ev.again {
+			s.news = true
+			// What it says after this must not come before it.
+			maps.DeleteFunc(s.again, func(w word, _ int) bool { return w.node == ev.Peer.Node })
+			s.pending = append(s.pending, queued{ev, part})
+			continue
+		}
+		w := word{ev.Peer.Node, part}
+		if n, ok := s.again[w]; ok {
+			s.pending[n].Event = ev
+			continue
+		}
+		s.again[w] = len(s.pending)
+		s.pending = append(s.pending, queued{ev, part})
+	}
+}
+
+// word is one part of what a node says.
+type word struct {
+	node string
+	part uint16
+}
+
+// repeatAfter is after how many intervals the consumer is told that everybody
+// still says the same.
+const repeatAfter = 10
+
+// flush passes the events on to the consumer: all of them with the first news,
+// else every repeatAfter intervals. A consumer that is woken for every
+// heartbeat of a large segment has little time for anything else, and what is
+// said again needs nobody's attention.
+func (s *session) flush(now time.Time) {
+	for _, ev := range s.pending {
+		for range s.h.queue.push(ev.Event, ev.part) {
 			s.drop(QueueFull, ev.Peer.Addr, nil)
 		}
 	}
+	clear(s.again)
+	s.pending, s.news, s.flushed = s.pending[:0], false, now
 }
 
 // drop counts a datagram that is not used, and logs it once in a while.

@@ -86,6 +86,7 @@ func TestSetIsIdempotent(t *testing.T) {
 		}
 		// Removed, its peers are lost at once; what was heard stays heard.
 		replay := last(n.sentBy(b.addr))
+		time.Sleep(2 * DefaultInterval) // it is heard
 		removed := time.Now()
 		set()
 		evs = a.take()
@@ -184,7 +185,7 @@ func TestManyClaims(t *testing.T) {
 		a.take()
 		beat := claims(500, 3)
 		b.Publish("eth0", beat, true)
-		time.Sleep(10 * time.Millisecond)
+		time.Sleep(30 * time.Millisecond)
 		got := make(map[netip.Addr]uint64)
 		evs := a.take()
 		for _, ev := range evs {
@@ -197,7 +198,7 @@ func TestManyClaims(t *testing.T) {
 				t.Errorf("%s came with epoch %d, want %d", c.Addr, got[c.Addr], c.Epoch)
 			}
 		}
-		if len(evs) < 5 { // 13 bytes a claim, 1472 a datagram
+		if len(evs) < 2 { // 4 bytes a claim, 1472 a datagram
 			t.Errorf("500 claims came in %d datagrams", len(evs))
 		}
 	})

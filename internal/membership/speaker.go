@@ -1,10 +1,10 @@
 package membership
 
 import (
-	"context"
 	"errors"
 	"math/rand/v2"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -12,13 +12,16 @@ import (
 	"github.com/fairlead-lb/fairlead/internal/election"
 )
 
-// speaker sends a session's heartbeats. It waits for nothing but the clock: not
-// for the consumer, and not for what is received. In the steady state it
-// allocates nothing.
+// speaker sends a session's heartbeats, at a steady pace and in between when
+// asked. It waits for nothing, not for the consumer either. In the steady state
+// it allocates nothing.
 type speaker struct {
 	s      *session
-	signer *signer // nil: unauthenticated
-	wake   chan struct{}
+	signer *signer       // nil: unauthenticated
+	wake   chan struct{} // speak is wanted now
+	hurry  atomic.Bool   // a heartbeat at once was asked for
+
+	steady, last time.Time // when the next steady heartbeat is due; when one was sent
 
 	mu    sync.Mutex
 	said  bool // there was a Publish
@@ -46,6 +49,7 @@ func (p *speaker) publish(b election.Beat, now bool) {
 	p.parts = p.parts[:0]
 	p.mu.Unlock()
 	if now {
+		p.hurry.Store(true)
 		select {
 		case p.wake <- struct{}{}:
 		default:
@@ -78,40 +82,29 @@ func (p *speaker) trouble() string {
 	return ""
 }
 
-// run sends at a steady pace, and in between when asked, until ctx is done.
-func (p *speaker) run(ctx context.Context) {
+// speak sends what is due and returns when to be called again. It is called
+// from one goroutine.
+func (p *speaker) speak(now time.Time) time.Time {
 	interval := p.s.h.cfg.Interval
-	// What is asked for in quick succession becomes one heartbeat.
-	gap := interval / 10
-	steady := time.Now()
-	due, last := steady, time.Time{}
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-p.wake:
-			if due = last.Add(gap); due.After(steady) {
-				due = steady
-			}
-		case <-timer.C:
-		}
-		now := time.Now()
-		if !now.Before(due) {
-			if p.send(now) {
-				last = now
-			}
-			if !now.Before(steady) {
-				// From the plan and not from now, so that delays don't add up.
-				if steady = steady.Add(jitter(interval)); !steady.After(now) {
-					steady = now.Add(jitter(interval))
-				}
-			}
-			due = steady
-		}
-		timer.Reset(due.Sub(now))
+	due := p.steady
+	if p.hurry.Load() {
+		// What is asked for in quick succession becomes one heartbeat.
+		due = earlier(due, p.last.Add(interval/10))
 	}
+	if now.Before(due) {
+		return due
+	}
+	p.hurry.Store(false)
+	if p.send(now) {
+		p.last = now
+	}
+	if !now.Before(p.steady) {
+		// From the plan and not from now, so that delays don't add up.
+		if p.steady = p.steady.Add(jitter(interval)); !p.steady.After(now) {
+			p.steady = now.Add(jitter(interval))
+		}
+	}
+	return p.steady
 }
 
 // jitter returns a duration within 5 % of d, so that nodes don't fall into

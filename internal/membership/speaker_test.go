@@ -37,7 +37,7 @@ func TestSpeakingAllocatesNothing(t *testing.T) {
 		s.speaker.send(time.Now())
 	}
 	speak()
-	if n := testing.AllocsPerRun(100, speak); n != 0 || c.datagrams < 500 {
+	if n := testing.AllocsPerRun(100, speak); n != 0 || c.datagrams < 200 {
 		t.Errorf("%v allocations per heartbeat, %d datagrams", n, c.datagrams)
 	}
 }

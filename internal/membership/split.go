@@ -39,9 +39,13 @@ type part struct {
 // split appends to dst the shares of a heartbeat that each fit into room bytes
 // (a payload less the fixed fields, the name and the code). There is one at
 // least. Handovers come first: somebody waits for them. The shares are
-// sub-slices of what is given.
+// sub-slices of what is given: claims are dealt out in the order of their
+// addresses, as the election wants to hear them, and are sorted by epoch within
+// a share, as the wire has them.
 func split(dst []part, room int, heard []uint32, b election.Beat) []part {
 	claims, handovers := b.Claims, b.Handovers
+	slices.SortFunc(claims, func(a, b election.Claim) int { return a.Addr.Compare(b.Addr) })
+	seen := make(map[uint64]bool) // epochs of this share
 	for {
 		var p part
 		left := room
@@ -57,11 +61,21 @@ func split(dst []part, room int, heard []uint32, b election.Beat) []part {
 		p.heard, heard = heard[:n], heard[n:]
 
 		n = 0
-		for n < len(claims) && claimLen(claims[n]) <= left {
-			left -= claimLen(claims[n])
+		clear(seen)
+		for n < len(claims) {
+			size := claims[n].Addr.BitLen() / 8
+			if !seen[claims[n].Epoch] {
+				size += groupLen
+			}
+			if size > left {
+				break
+			}
+			left -= size
+			seen[claims[n].Epoch] = true
 			n++
 		}
 		p.claims, claims = claims[:n], claims[n:]
+		slices.SortFunc(p.claims, compareEpochs)
 
 		dst = append(dst, p)
 		if len(claims)+len(handovers)+len(heard) == 0 || len(dst) == maxParts {

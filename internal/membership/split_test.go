@@ -3,6 +3,7 @@ package membership
 import (
 	"fmt"
 	"net/netip"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -38,6 +39,15 @@ func TestSplitJoin(t *testing.T) {
 				t.Fatalf("part %d of %d is empty", n, len(parts))
 			}
 		}
+		for n := 1; n < len(parts); n++ {
+			byAddr := func(a, b election.Claim) int { return a.Addr.Compare(b.Addr) }
+			before, after := parts[n-1].claims, parts[n].claims
+			if len(before) > 0 && len(after) > 0 && byAddr(slices.MaxFunc(before, byAddr), slices.MinFunc(after, byAddr)) > 0 {
+				t.Fatalf("part %d has addresses that belong before those of part %d", n, n-1)
+			}
+		}
+		slices.SortFunc(beat.Claims, compareEpochs)
+		slices.SortFunc(joined.beat.Claims, compareEpochs)
 		if diff := cmp.Diff(message{heard: heard, beat: beat}, joined, equateMessages); diff != "" {
 			t.Fatalf("joined parts differ (-whole +joined):\n%s", diff)
 		}

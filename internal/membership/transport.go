@@ -20,16 +20,12 @@ type transport interface {
 	open(l Link, port uint16, peers []netip.Addr) (conn, error)
 }
 
-// conn sends and receives datagrams on one link. One goroutine may send while
-// another receives and polls, and anybody may close.
+// conn sends and receives datagrams on one link. One goroutine uses it, and
+// anybody may close it: then both return [os.ErrClosed]. Neither ever waits.
 type conn interface {
-	// send sends to everybody, without ever waiting.
+	// send sends to everybody.
 	send(b []byte) error
-	// receive waits for a datagram until the deadline ([os.ErrDeadlineExceeded]),
-	// for ever when that is zero, or until the conn is closed ([os.ErrClosed]).
-	// After the deadline it may give up although something is queued.
-	receive(b []byte, deadline time.Time) (int, arrival, error)
-	// poll returns a datagram that is queued already, or errEmpty.
+	// poll returns a datagram that is queued, or errEmpty.
 	poll(b []byte) (int, arrival, error)
 	close()
 }
@@ -38,4 +34,6 @@ type conn interface {
 type arrival struct {
 	from netip.Addr
 	hops int // TTL or hop limit
+	// age is how long ago it came, at least 0. Who doesn't know says 0.
+	age time.Duration
 }

@@ -31,9 +31,12 @@ type Peer struct {
 }
 
 // Event is one thing learned about a peer. Lost is true for silence beyond the
-// dead time (Beat is empty then).
+// dead time (Beat is empty then). What a peer says again is an event only now
+// and then, a few times a second; [Heartbeat.Links] knows when it was last heard.
 type Event struct {
 	Peer Peer
 	Lost bool
 	Beat election.Beat
+	// again is true when the peer has said nothing that it had not said before.
+	again bool
 }

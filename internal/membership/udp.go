@@ -6,8 +6,7 @@ import (
 	"fmt"
 	"net/netip"
 	"os"
-	"sync/atomic"
-	"syscall"
+	"sync"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -36,30 +35,16 @@ const priorityControl = 6
 // udp opens sockets in the network namespace of the calling thread.
 type udp struct{}
 
-// udpConn is a UDP socket bound to one interface.
+// udpConn is a UDP socket bound to one interface. It is not handed to the Go
+// runtime's poller, which would wake this process for every datagram that comes
+// and for every one that has left: the session looks often enough by itself.
 type udpConn struct {
-	file *os.File
-	raw  syscall.RawConn
-	to   []unix.Sockaddr
-	pin  []byte // control message that pins the source address
+	to  []unix.Sockaddr
+	pin []byte // control message that pins the source address
 
-	closed   atomic.Bool
-	deadline time.Time
-
-	// What follows are arguments and results of the system calls. They and the
-	// functions that make the calls are kept here so that no closure is allocated
-	// for each datagram.
-	recvOnce func(fd uintptr) bool
-	pollOnce func(fd uintptr)
-	buf      []byte
-	n        int
-	arrived  arrival
-	err      error
-	control  [128]byte
-
-	sendAll func(fd uintptr)
-	out     []byte
-	sendErr error
+	mu      sync.Mutex // held during system calls: closing must not free fd under them
+	fd      int        // -1 when closed
+	control [128]byte
 }
 
 func (udp) open(l Link, port uint16, peers []netip.Addr) (conn, error) {
@@ -83,15 +68,7 @@ func (udp) open(l Link, port uint16, peers []netip.Addr) (conn, error) {
 		unix.Close(fd)
 		return nil, fmt.Errorf("bind heartbeat socket on %s to port %d: %w", l.Name, port, err)
 	}
-	c := &udpConn{file: os.NewFile(uintptr(fd), "heartbeat on "+l.Name), to: to, pin: pinSource(l)}
-	if c.raw, err = c.file.SyscallConn(); err != nil {
-		c.file.Close()
-		return nil, fmt.Errorf("open heartbeat socket on %s: %w", l.Name, err)
-	}
-	c.recvOnce = c.recvmsg
-	c.pollOnce = func(fd uintptr) { c.recvmsg(fd) }
-	c.sendAll = c.sendmsg
-	return c, nil
+	return &udpConn{fd: fd, to: to, pin: pinSource(l)}, nil
 }
 
 // destinations returns whom to send to.
@@ -165,6 +142,7 @@ func configure(fd int, l Link, group netip.Addr) error {
 			option{"choose multicast interface", unix.IPPROTO_IPV6, unix.IPV6_MULTICAST_IF, l.Index},
 		)
 	}
+	options = append(options, option{"ask for the time", unix.SOL_SOCKET, unix.SO_TIMESTAMPNS, 1})
 	// After the TOS, which sets the priority as a side effect.
 	options = append(options, option{"set priority", unix.SOL_SOCKET, unix.SO_PRIORITY, priorityControl})
 	for _, o := range options {
@@ -203,110 +181,85 @@ func boundDevice(fd int) error {
 }
 
 func (c *udpConn) close() {
-	c.closed.Store(true)
-	c.file.Close()
-}
-
-// ended returns [os.ErrClosed] for an error that comes of closing: what the
-// runtime reports in that case has no name of its own.
-func (c *udpConn) ended(err error) error {
-	if c.closed.Load() {
-		return os.ErrClosed
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fd >= 0 {
+		unix.Close(c.fd)
+		c.fd = -1
 	}
-	return err
 }
 
 // send sends b to every destination, and returns the first error after trying
 // all of them.
 func (c *udpConn) send(b []byte) error {
-	c.out, c.sendErr = b, nil
-	if err := c.raw.Control(c.sendAll); err != nil {
-		return c.ended(err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fd < 0 {
+		return os.ErrClosed
 	}
-	if c.sendErr != nil {
-		return fmt.Errorf("send heartbeat: %w", c.sendErr)
-	}
-	return nil
-}
-
-func (c *udpConn) sendmsg(fd uintptr) {
+	var first error
 	for _, to := range c.to {
-		_, err := unix.SendmsgN(int(fd), c.out, c.pin, to, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
-		if err != nil && c.sendErr == nil {
-			c.sendErr = err
-			// Routing says no more than "network is unreachable" when the interface is
-			// gone for good. Asking for its name tells.
-			if err := boundDevice(int(fd)); err != nil {
-				c.sendErr = err
-			}
+		_, err := unix.SendmsgN(c.fd, b, c.pin, to, unix.MSG_DONTWAIT|unix.MSG_NOSIGNAL)
+		if err == nil || first != nil {
+			continue
 		}
-	}
-}
-
-func (c *udpConn) receive(b []byte, deadline time.Time) (int, arrival, error) {
-	if !deadline.Equal(c.deadline) {
-		if err := c.file.SetReadDeadline(deadline); err != nil {
-			return 0, arrival{}, c.ended(err)
+		// Routing says no more than "network is unreachable" when the interface is
+		// gone for good. Asking for its name tells.
+		if gone := boundDevice(c.fd); gone != nil {
+			err = gone
 		}
-		c.deadline = deadline
+		first = fmt.Errorf("send heartbeat: %w", err)
 	}
-	c.buf = b
-	switch err := c.raw.Read(c.recvOnce); {
-	case errors.Is(err, os.ErrDeadlineExceeded):
-		return 0, arrival{}, err
-	case err != nil:
-		return 0, arrival{}, c.ended(err)
-	}
-	return c.n, c.arrived, c.err
+	return first
 }
 
 func (c *udpConn) poll(b []byte) (int, arrival, error) {
-	c.buf = b
-	if err := c.raw.Control(c.pollOnce); err != nil {
-		return 0, arrival{}, c.ended(err)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.fd < 0 {
+		return 0, arrival{}, os.ErrClosed
 	}
-	if errors.Is(c.err, unix.EAGAIN) {
-		return 0, arrival{}, errEmpty
-	}
-	return c.n, c.arrived, c.err
-}
-
-// recvmsg reads one datagram. It reports false when there is none.
-func (c *udpConn) recvmsg(fd uintptr) bool {
-	var controlLen int
-	var from unix.Sockaddr
 	for {
-		c.n, controlLen, _, from, c.err = unix.Recvmsg(int(fd), c.buf, c.control[:], unix.MSG_DONTWAIT)
-		if c.err != unix.EINTR {
-			break
+		n, controlLen, _, from, err := unix.Recvmsg(c.fd, b, c.control[:], unix.MSG_DONTWAIT)
+		switch {
+		case errors.Is(err, unix.EINTR):
+			continue
+		case errors.Is(err, unix.EAGAIN):
+			return 0, arrival{}, errEmpty
+		case err != nil:
+			return 0, arrival{}, fmt.Errorf("receive heartbeat: %w", err)
 		}
+		at := arrived(c.control[:controlLen])
+		switch a := from.(type) {
+		case *unix.SockaddrInet4:
+			at.from = netip.AddrFrom4(a.Addr)
+		case *unix.SockaddrInet6:
+			at.from = netip.AddrFrom16(a.Addr)
+		}
+		return n, at, nil
 	}
-	if c.err != nil {
-		return c.err != unix.EAGAIN
-	}
-	c.arrived = arrival{hops: hops(c.control[:controlLen])}
-	switch a := from.(type) {
-	case *unix.SockaddrInet4:
-		c.arrived.from = netip.AddrFrom4(a.Addr)
-	case *unix.SockaddrInet6:
-		c.arrived.from = netip.AddrFrom16(a.Addr)
-	}
-	return true
 }
 
-// hops finds the TTL or hop limit among the control messages, or returns -1.
-func hops(control []byte) int {
+// arrived reads what the kernel says about a datagram: TTL or hop limit, -1 if
+// there is none, and when it came. The kernel's time is the wall clock, which
+// may jump: a session believes only so much of it.
+func arrived(control []byte) arrival {
+	at := arrival{hops: -1}
 	for len(control) > 0 {
 		h, data, rest, err := unix.ParseOneSocketControlMessage(control)
 		if err != nil {
-			return -1
+			break
 		}
 		ttl := h.Level == unix.IPPROTO_IP && h.Type == unix.IP_TTL
 		limit := h.Level == unix.IPPROTO_IPV6 && h.Type == unix.IPV6_HOPLIMIT
-		if (ttl || limit) && len(data) >= 4 {
-			return int(binary.NativeEndian.Uint32(data))
+		switch {
+		case (ttl || limit) && len(data) >= 4:
+			at.hops = int(binary.NativeEndian.Uint32(data))
+		case h.Level == unix.SOL_SOCKET && h.Type == unix.SO_TIMESTAMPNS && len(data) >= 16:
+			sec, nsec := binary.NativeEndian.Uint64(data), binary.NativeEndian.Uint64(data[8:])
+			at.age = max(0, time.Since(time.Unix(int64(sec), int64(nsec))))
 		}
 		control = rest
 	}
-	return -1
+	return at
 }

@@ -1,6 +1,7 @@
 package membership
 
 import (
+	"cmp"
 	"encoding/binary"
 	"net/netip"
 
@@ -23,11 +24,13 @@ import (
 //	44  1  refusal
 //	45  1  length of the sender's node name, 1 to 253
 //	46  2  number of instances heard
-//	48  2  number of claims
+//	48  2  number of groups of claims
 //	50  2  number of handovers
 //	52     node name
 //	    4  each instance heard: its low 32 bits
-//	       each claim: family (4 or 6), address (4 or 16), epoch (8)
+//	       each group: epoch (8), number of IPv4 and of IPv6 addresses (2 each),
+//	       the IPv4 addresses (4 each), the IPv6 addresses (16 each): the claims
+//	       of one epoch; the epochs of the groups ascend
 //	       each handover: family, address, epoch, length of name, target's name
 //	   32  HMAC-SHA256 of all before it; absent when not authenticated
 //
@@ -40,7 +43,8 @@ const (
 	tagLen           = 32
 	maxName          = 253
 	heardLen         = 4
-	minClaimLen      = 1 + 4 + 8
+	groupLen         = 8 + 2 + 2
+	minGroupLen      = groupLen + 4
 	minHandoverLen   = 1 + 4 + 8 + 1 + 1
 	familyIPv4       = 4
 	familyIPv6       = 6
@@ -56,7 +60,7 @@ const (
 	offRefusal       = 44
 	offNameLen       = 45
 	offHeardCount    = 46
-	offClaimCount    = 48
+	offGroupCount    = 48
 	offHandoverCount = 50
 )
 
@@ -108,14 +112,15 @@ func (m *message) append(b []byte) []byte {
 	b = append(b, m.mac[:]...)
 	b = append(b, refusalToWire(m.beat.Refusal), byte(len(m.node)))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(m.heard)))
-	b = binary.BigEndian.AppendUint16(b, uint16(len(m.beat.Claims)))
+	b = binary.BigEndian.AppendUint16(b, uint16(groups(m.beat.Claims)))
 	b = binary.BigEndian.AppendUint16(b, uint16(len(m.beat.Handovers)))
 	b = append(b, m.node...)
 	for _, i := range m.heard {
 		b = binary.BigEndian.AppendUint32(b, i)
 	}
-	for _, c := range m.beat.Claims {
-		b = appendOwnership(b, c.Addr, c.Epoch)
+	for claims := m.beat.Claims; len(claims) > 0; {
+		g := group(claims)
+		b, claims = appendGroup(b, claims[:g]), claims[g:]
 	}
 	for _, h := range m.beat.Handovers {
 		b = appendOwnership(b, h.Addr, h.Epoch)
@@ -136,6 +141,48 @@ func appendOwnership(b []byte, a netip.Addr, epoch uint64) []byte {
 	return binary.BigEndian.AppendUint64(b, epoch)
 }
 
-func claimLen(c election.Claim) int { return 1 + c.Addr.BitLen()/8 + 8 }
+// group returns how many claims at the front of a list sorted by epoch have
+// the epoch of the first.
+func group(claims []election.Claim) int {
+	n := 1
+	for n < len(claims) && claims[n].Epoch == claims[0].Epoch {
+		n++
+	}
+	return n
+}
+
+// groups counts the groups of a list sorted by epoch.
+func groups(claims []election.Claim) (n int) {
+	for len(claims) > 0 {
+		claims = claims[group(claims):]
+		n++
+	}
+	return n
+}
+
+// appendGroup encodes claims of one epoch, IPv4 before IPv6.
+func appendGroup(b []byte, claims []election.Claim) []byte {
+	v4 := 0
+	for v4 < len(claims) && claims[v4].Addr.Is4() {
+		v4++
+	}
+	b = binary.BigEndian.AppendUint64(b, claims[0].Epoch)
+	b = binary.BigEndian.AppendUint16(b, uint16(v4))
+	b = binary.BigEndian.AppendUint16(b, uint16(len(claims)-v4))
+	for _, c := range claims[:v4] {
+		x := c.Addr.As4()
+		b = append(b, x[:]...)
+	}
+	for _, c := range claims[v4:] {
+		x := c.Addr.As16()
+		b = append(b, x[:]...)
+	}
+	return b
+}
+
+// compareEpochs orders claims as they are on the wire.
+func compareEpochs(a, b election.Claim) int {
+	return cmp.Or(cmp.Compare(a.Epoch, b.Epoch), a.Addr.Compare(b.Addr))
+}
 
 func handoverLen(h election.Handover) int { return 1 + h.Addr.BitLen()/8 + 8 + 1 + len(h.To) }

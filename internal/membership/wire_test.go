@@ -77,6 +77,7 @@ var (
 			heard: rapid.SliceOfN(rapid.Uint32(), 0, 40).Draw(t, "heard"),
 			beat:  genBeat.Draw(t, "beat"),
 		}
+		slices.SortFunc(m.beat.Claims, compareEpochs) // as split leaves them
 		m.part = rapid.Uint16Range(0, m.parts-1).Draw(t, "part")
 		return m
 	})
@@ -116,7 +117,7 @@ func TestWireFormat(t *testing.T) {
 		1111111122222222 0000000000000003 0000000000000004
 		0000 0001 020000000001 06 02 0001 0001 0001
 		6e31 deadbeef
-		04 c0000201 0000000000000005
+		0000000000000005 0001 0000 c0000201
 		06 20010db8000000000000000000000001 0000000000000006 02 6e32`), "")
 	if got := hex.EncodeToString(m.append(nil)); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -149,6 +150,7 @@ func TestParseRefuses(t *testing.T) {
 		return b
 	}
 	claim := headerLen + len("n1")
+	one := good()[claim : claim+groupLen+4] // the group of one claim
 	for _, c := range []struct {
 		name string
 		b    []byte
@@ -169,15 +171,18 @@ func TestParseRefuses(t *testing.T) {
 		{"name too long", set(offNameLen, 254), Malformed},
 		{"name with a line break", set(headerLen, '\n'), Malformed},
 		{"more heard than there are bytes", set(offHeardCount, 0xff, 0xff), Malformed},
-		{"more claims than there are bytes", set(offClaimCount, 0xff, 0xff), Malformed},
+		{"more claims than there are bytes", set(offGroupCount, 0xff, 0xff), Malformed},
 		{"more handovers than there are bytes", set(offHandoverCount, 0, 9), Malformed},
-		{"fewer claims than there are bytes", set(offClaimCount, 0, 0), Malformed},
-		{"unknown family", set(claim, 5), Malformed},
+		{"fewer claims than there are bytes", set(offGroupCount, 0, 0), Malformed},
+		{"a group without claims", set(claim, make([]byte, groupLen)...), Malformed},
+		{"more addresses in a group than there are bytes", set(claim+8, 0xff, 0xff), Malformed},
+		{"two groups of one epoch", slices.Concat(set(offGroupCount, 0, 2, 0, 0)[:claim], one, one), Malformed},
+		{"handover of an unknown family", set(claim+len(one), 5), Malformed},
 		{"target cut", good()[:len(good())-1], Malformed},
 		{"target too long", set(len(good())-3, 3), Malformed},
 		{"target without name", append(good()[:len(good())-3], 0), Malformed},
 		{"trailing byte", append(good(), 0), Malformed},
-		{"an IPv4 address spelled as IPv6", slices.Concat(set(offHandoverCount, 0, 0)[:claim], []byte{6}, make([]byte, 10), []byte{0xff, 0xff, 192, 0, 2, 1}, make([]byte, 8)), Malformed},
+		{"an IPv4 address spelled as IPv6", slices.Concat(set(offHandoverCount, 0, 0)[:claim], make([]byte, 8), []byte{0, 0, 0, 1}, make([]byte, 10), []byte{0xff, 0xff, 192, 0, 2, 1}), Malformed},
 	} {
 		d, got := parse(c.b)
 		if got == NotDropped {
