@@ -55,7 +55,7 @@ func (n *fakeNet) inject(from netip.Addr, b []byte) {
 	defer n.mu.Unlock()
 	for to, c := range n.conns {
 		if to != from && !n.cut[[2]netip.Addr{from, to}] {
-			c.queue = append(c.queue, fakeDatagram{append([]byte(nil), b...), arrival{from: from, hops: n.hops}})
+			c.queue = append(c.queue, fakeDatagram{append([]byte(nil), b...), arrival{from: from, hops: n.hops}, time.Now()})
 		}
 	}
 }
@@ -95,8 +95,9 @@ type fakeConn struct {
 }
 
 type fakeDatagram struct {
-	b  []byte
-	at arrival
+	b    []byte
+	at   arrival
+	came time.Time
 }
 
 func (c *fakeConn) send(b []byte) error {
@@ -130,6 +131,7 @@ func (c *fakeConn) poll(b []byte) (int, arrival, error) {
 	}
 	d := c.queue[0]
 	c.queue = c.queue[1:]
+	d.at.age = time.Since(d.came)
 	return copy(b, d.b), d.at, nil
 }
 

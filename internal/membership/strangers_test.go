@@ -123,7 +123,7 @@ func TestFloods(t *testing.T) {
 			time.Sleep(time.Millisecond)
 		}
 		evs := a.take()
-		if last := evs[len(evs)-1]; !last.Lost || last.at.Sub(stopped) > a.DeadTime()+DefaultInterval/2+time.Millisecond {
+		if last := evs[len(evs)-1]; !last.Lost || last.at.Sub(stopped) > a.DeadTime()+time.Millisecond {
 			t.Errorf("in the flood: %s", story(evs))
 		}
 		for _, d := range []Drop{Malformed, BadMAC, Replayed} {
