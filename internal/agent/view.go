@@ -12,29 +12,12 @@ import (
 	"github.com/fairlead-lb/fairlead/internal/lb"
 )
 
-// takeStatuses keeps what the announcer says of each entry and logs what
-// changed for the worse or for the better.
+// takeStatuses keeps what the announcer says of each entry. It logs that itself.
 func (a *Agent) takeStatuses() {
-	fresh := make(map[statusKey]announce.Status)
+	clear(a.statuses)
 	for _, st := range a.parts.Announcer.Status() {
-		k := statusKey{st.Interface, st.Addr}
-		fresh[k] = st
-		if was, ok := a.statuses[k]; ok && was.State == st.State && was.Err == st.Err {
-			continue
-		}
-		log := a.log.With("vip", st.Addr, "interface", st.Interface)
-		switch st.State {
-		case announce.Conflict:
-			log.Warn("address is in use by a stranger: not announced", "stranger", st.Stranger)
-		case announce.Contested:
-			log.Warn("a stranger claims the address too", "stranger", st.Stranger)
-		case announce.Waiting:
-			log.Warn("cannot announce yet", "why", st.Err)
-		case announce.Announcing:
-			log.Info("announcing")
-		}
+		a.statuses[statusKey{st.Interface, st.Addr}] = st
 	}
-	a.statuses = fresh
 }
 
 // status builds the view for people. It runs in the loop.
