@@ -50,6 +50,7 @@ type Announcer interface {
 	Set(announce.Desired) error
 	Extend(until time.Time)
 	Status() []announce.Status
+	Trouble(ifname string, f announce.Family) string
 	Events() <-chan struct{}
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/fairlead-lb/fairlead/internal/announce"
 	"github.com/fairlead-lb/fairlead/internal/election"
 	"github.com/fairlead-lb/fairlead/internal/lb"
 )
@@ -24,6 +25,8 @@ type segmentFacts struct {
 	Peers     []string // names of the members heard on the segment
 	// NotReady are the nodes that have been NotReady for longer than the grace.
 	NotReady map[string]bool
+	// Trouble is true for the families that can't be announced here.
+	Trouble [announce.Families]bool
 }
 
 // eligible returns the VIPs that may be announced on a segment, each with the
@@ -114,6 +117,8 @@ func refusal(v lb.VIP, n lb.Node, f segmentFacts) lb.Refusal {
 		return lb.Draining
 	case f.NotReady[n.Name]:
 		return lb.NotReady
+	case n.Name == f.Self && f.Trouble[announce.FamilyOf(v.Addr)]:
+		return lb.DataplaneNotReady
 	case v.Local && !slices.Contains(v.LocalNodes, n.Name):
 		return lb.NoLocalEndpoint
 	}
@@ -124,6 +129,7 @@ func refusal(v lb.VIP, n lb.Node, f segmentFacts) lb.Refusal {
 // VIPs share one map.
 func policyKey(v lb.VIP) string {
 	var b strings.Builder
+	b.WriteString(announce.FamilyOf(v.Addr).String())
 	for _, r := range v.Rules {
 		b.WriteString(r.Name)
 		b.WriteByte(0)

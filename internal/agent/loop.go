@@ -70,6 +70,7 @@ func (a *Agent) step(dead time.Duration) time.Duration {
 	now := a.now()
 	next := time.Hour
 	a.checkGrace()
+	a.checkTrouble()
 	apply := false
 	for _, s := range a.segments {
 		s.forget(time.Now())
@@ -195,9 +196,14 @@ func (a *Agent) replan() {
 // setVIPs gives a segment's election its VIPs.
 func (a *Agent) setVIPs(s *segment) {
 	facts := segmentFacts{
-		Interface: s.name, Automatic: s.automatic, Self: a.cfg.Node, Peers: s.peerNames(), NotReady: a.notReady,
+		Interface: s.name, Automatic: s.automatic, Self: a.cfg.Node, Peers: s.peerNames(), NotReady: a.notReady, Trouble: s.trouble,
 	}
-	s.machine.SetVIPs(a.now(), eligible(a.snap, a.vips, facts))
+	vips := eligible(a.snap, a.vips, facts)
+	s.holds = [announce.Families]bool{}
+	for _, v := range vips {
+		s.holds[announce.FamilyOf(v.Addr)] = true
+	}
+	s.machine.SetVIPs(a.now(), vips)
 	s.schedules = schedules(a.vips, facts)
 	s.dirty = true
 }
@@ -211,6 +217,23 @@ func (a *Agent) checkGrace() {
 	}
 	a.notReady = over
 	for _, s := range a.segments {
+		a.setVIPs(s)
+	}
+}
+
+// checkTrouble gives an election new refusals when the announcer can't announce
+// a family there, or can again: an owner that nobody can hear must not keep
+// those from owning whom the network would hear.
+func (a *Agent) checkTrouble() {
+	for _, s := range a.segments {
+		var now [announce.Families]bool
+		for f := range announce.Families {
+			now[f] = a.parts.Announcer.Trouble(s.name, announce.Family(f)) != ""
+		}
+		if now == s.trouble {
+			continue
+		}
+		s.trouble = now
 		a.setVIPs(s)
 	}
 }

@@ -300,3 +300,25 @@ func TestForgetsTheLongDead(t *testing.T) {
 		}
 	})
 }
+
+// An owner that nobody can hear hands over; the last one keeps the address.
+func TestTroubleHandsOver(t *testing.T) {
+	inWorld(t, func(w *world) {
+		w.source.updates <- snapshot(service("web", vip, false, "n1"), service("web6", "2001:db8:77::200", false))
+		w.after(time.Second)
+		if h := w.network.Desired().Links[0].Hold; h != [announce.Families]bool{true, true} {
+			t.Errorf("sockets held: %v", h)
+		}
+		w.network.Ail(announce.NDP, "ipv6 is disabled")
+		w.after(time.Second)
+		w.expect(vip, "2001:db8:77::200")
+		for range 20 {
+			w.says("n2")
+			w.after(50 * time.Millisecond)
+			if b := w.members.beat("eth0"); len(b.Handovers) == 1 && b.Handovers[0].Addr == addr("2001:db8:77::200") {
+				return
+			}
+		}
+		t.Error("never handed over")
+	})
+}

@@ -30,6 +30,9 @@ type segment struct {
 	dirty   bool
 	// schedules has the gratuitous schedules of VIPs whose rules set one.
 	schedules map[netip.Addr]lb.Gratuitous
+	// holds are the families that have a VIP on the segment, trouble those that
+	// can't be announced.
+	holds, trouble [announce.Families]bool
 	// last is the latest transition of each VIP, for `status`.
 	last map[netip.Addr]election.Transition
 }
@@ -84,7 +87,7 @@ func (s *segment) peerNames() []string {
 func (s *segment) desired() announce.Link {
 	l := announce.Link{
 		Name: s.name, Index: s.iface.Index, MAC: s.iface.MAC, Up: s.iface.Usable(),
-		Members: []lb.MAC{s.iface.MAC},
+		Members: []lb.MAC{s.iface.MAC}, Hold: s.holds,
 	}
 	for _, p := range s.peers {
 		l.Members = append(l.Members, p.MAC)

@@ -71,6 +71,11 @@ func (a *Agent) memberRows(seg *segment, now time.Time) []MemberStatus {
 	if r := a.selfRefusal(seg); r != lb.Eligible {
 		rows[0].Reason = r.String()
 	}
+	for f := range announce.Families {
+		if why := a.parts.Announcer.Trouble(seg.name, announce.Family(f)); why != "" {
+			rows[0].Reason = why
+		}
+	}
 	alive, mute := 0, 0
 	heard := make(map[string]time.Time) // by node; what is alive was heard since
 	for _, l := range a.parts.Members.Links() {

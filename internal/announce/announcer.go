@@ -189,7 +189,7 @@ func validate(d Desired) (Desired, error) {
 
 func equalLinks(a, b Link) bool {
 	return a.Name == b.Name && a.Index == b.Index && a.MAC == b.MAC && a.Up == b.Up &&
-		slices.Equal(a.Members, b.Members) && slices.Equal(a.Entries, b.Entries)
+		slices.Equal(a.Members, b.Members) && slices.Equal(a.Entries, b.Entries) && a.Hold == b.Hold
 }
 
 // Status returns what is done about each entry, sorted by interface and
@@ -203,7 +203,7 @@ func (a *Announcer) Status() []Status {
 		for _, e := range w.entries {
 			s := Status{Interface: w.link.Name, Addr: e.addr, State: w.state(e)}
 			if s.State == Waiting {
-				s.Err = w.why(familyOf(e.addr))
+				s.Err = w.why(FamilyOf(e.addr))
 			} else {
 				s.Stranger = e.stranger
 			}
@@ -211,6 +211,21 @@ func (a *Announcer) Status() []Status {
 		}
 	}
 	return all
+}
+
+// Trouble says why nothing of a family can be announced on a link, in one line:
+// no permission, IPv6 disabled. It is "" when something can, when a socket that
+// worked has failed just now, and when nothing is known: for a link that is
+// down, or that neither announces nor holds the family.
+func (a *Announcer) Trouble(ifname string, f Family) string {
+	a.mu.Lock()
+	defer a.unlock()
+	for _, w := range a.wires {
+		if w.link.Name == ifname {
+			return w.trouble(f, time.Now())
+		}
+	}
+	return ""
 }
 
 // runSchedule sends what is due.
@@ -310,7 +325,7 @@ func (a *Announcer) settle(w *wire) {
 		return
 	}
 	for _, c := range w.changes {
-		if p := w.ports[familyOf(c.addr)]; p != nil {
+		if p := w.ports[FamilyOf(c.addr)]; p != nil {
 			p.want(c)
 		}
 		a.report(w, c)

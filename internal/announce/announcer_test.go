@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -669,4 +670,47 @@ func TestFake(t *testing.T) {
 	if d := cmp.Diff(wantStatus, f.Status(), cmp.Comparer(func(a, b netip.Addr) bool { return a == b })); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
 	}
+}
+
+// What can't be announced is known before anything is, and a socket that fails
+// for a moment is no trouble.
+func TestTrouble(t *testing.T) {
+	onBench(t, Options{}, func(b *bench) {
+		b.sockets.Refuse("eth0", NDP, ErrIPv6Disabled)
+		l := testLink()
+		l.Hold = [numFamilies]bool{true, true}
+		b.announce(l)
+		b.after(10 * time.Millisecond)
+		if why := b.Trouble("eth0", ARP); why != "" {
+			t.Errorf("ARP: %q", why)
+		}
+		if why := b.Trouble("eth0", NDP); !strings.Contains(why, ErrIPv6Disabled.Error()) {
+			t.Errorf("NDP: %q", why)
+		}
+		if why := b.Trouble("eth1", NDP); why != "" {
+			t.Errorf("unknown link: %q", why)
+		}
+		b.sockets.Refuse("eth0", NDP, nil)
+		b.after(10 * time.Second)
+		if why := b.Trouble("eth0", NDP); why != "" {
+			t.Errorf("NDP works again: %q", why)
+		}
+		b.sockets.Refuse("eth0", ARP, os.ErrPermission)
+		l.Index++ // the socket has to be opened anew
+		b.announce(l)
+		b.after(500 * time.Millisecond)
+		if why := b.Trouble("eth0", ARP); why != "" {
+			t.Errorf("ARP failed just now: %q", why)
+		}
+		b.after(time.Second)
+		if why := b.Trouble("eth0", ARP); !strings.Contains(why, "CAP_NET_RAW and CAP_BPF") {
+			t.Errorf("ARP fails for long: %q", why)
+		}
+		l.Hold = [numFamilies]bool{}
+		b.announce(l)
+		b.after(time.Second)
+		if why := b.Trouble("eth0", ARP); why != "" {
+			t.Errorf("ARP isn't wanted: %q", why)
+		}
+	})
 }

@@ -43,6 +43,9 @@ type Link struct {
 	// included, sorted: a claim from one of them is no stranger's.
 	Members []lb.MAC
 	Entries []Entry // sorted by address
+	// Hold keeps the sockets of a family open while nothing of it is announced:
+	// so it is known beforehand whether something could be. See [Announcer.Trouble].
+	Hold [numFamilies]bool
 }
 
 // Entry is one VIP owned on a link.

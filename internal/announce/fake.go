@@ -15,11 +15,12 @@ type Fake struct {
 	desired Desired
 	until   time.Time
 	report  []Status
+	trouble map[Family]string
 	events  chan struct{}
 }
 
 // NewFake returns a Fake that was told nothing yet.
-func NewFake() *Fake { return &Fake{events: make(chan struct{}, 1)} }
+func NewFake() *Fake { return &Fake{events: make(chan struct{}, 1), trouble: make(map[Family]string)} }
 
 // Run waits until ctx is done.
 func (f *Fake) Run(ctx context.Context) error {
@@ -67,6 +68,20 @@ func (f *Fake) Report(s ...Status) {
 	f.report = s
 	f.mu.Unlock()
 	nudge(f.events)
+}
+
+// Ail makes Trouble return why for a family on every link.
+func (f *Fake) Ail(family Family, why string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.trouble[family] = why
+}
+
+// Trouble returns what Ail was told.
+func (f *Fake) Trouble(_ string, family Family) string {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.trouble[family]
 }
 
 // Status returns one Status for each entry: the reported one, or else

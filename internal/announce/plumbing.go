@@ -2,9 +2,11 @@ package announce
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/netip"
+	"os"
 	"slices"
 	"time"
 )
@@ -164,6 +166,9 @@ func (a *Announcer) open(w *wire, f Family, link Link) {
 	p := &port{family: f, index: link.Index}
 	err := func() (err error) {
 		if p.socket, err = a.opts.Sockets.Open(link, f); err != nil {
+			if errors.Is(err, os.ErrPermission) {
+				return fmt.Errorf("open the %s socket on %s: no permission: the agent needs CAP_NET_RAW and CAP_BPF", f, link.Name)
+			}
 			return fmt.Errorf("open the %s socket on %s: %w", f, link.Name, err)
 		}
 		if f != NDP {
@@ -190,7 +195,7 @@ func (a *Announcer) open(w *wire, f Family, link Link) {
 	}
 	now := time.Now()
 	p.opened = now
-	w.ports[f] = p
+	w.ports[f], w.worked[f] = p, true
 	// The first changes tell the filter about every entry: they become ready.
 	w.setReady(f, true, now)
 	a.settle(w)

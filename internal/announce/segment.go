@@ -21,18 +21,22 @@ const (
 	numFamilies
 )
 
+// Families is how many there are, for arrays indexed by family.
+const Families = int(numFamilies)
+
+// FamilyOf returns the family of an address.
+func FamilyOf(a netip.Addr) Family {
+	if a.Is4() {
+		return ARP
+	}
+	return NDP
+}
+
 func (f Family) String() string {
 	if f == ARP {
 		return "arp"
 	}
 	return "ndp"
-}
-
-func familyOf(a netip.Addr) Family {
-	if a.Is4() {
-		return ARP
-	}
-	return NDP
 }
 
 // throttled is how long to wait when the token bucket is empty: long enough to
@@ -105,7 +109,7 @@ func (s *segment) setReady(f Family, ready bool, now time.Time) {
 	}
 	s.ready[f] = ready
 	for _, e := range s.entries {
-		if familyOf(e.addr) != f {
+		if FamilyOf(e.addr) != f {
 			continue
 		}
 		from, to := e.state, Waiting
@@ -129,7 +133,7 @@ func (s *segment) resume(now time.Time) {
 
 // state is the state of e as seen from outside.
 func (s *segment) state(e *entry) State {
-	if !s.ready[familyOf(e.addr)] {
+	if !s.ready[FamilyOf(e.addr)] {
 		return Waiting
 	}
 	return e.state
@@ -160,7 +164,7 @@ func (s *segment) tick(now time.Time, send func(packet.Frame, Sent) bool) time.T
 	}
 	var jobs [numJobs][]*entry
 	for _, e := range s.entries {
-		if !s.ready[familyOf(e.addr)] {
+		if !s.ready[FamilyOf(e.addr)] {
 			continue
 		}
 		s.do(e, func() { e.pass(now) })
@@ -228,7 +232,7 @@ func (s *segment) groups() []netip.Addr {
 
 // has reports whether there is an entry of the family.
 func (s *segment) has(f Family) bool {
-	return slices.ContainsFunc(s.entries, func(e *entry) bool { return familyOf(e.addr) == f })
+	return slices.ContainsFunc(s.entries, func(e *entry) bool { return FamilyOf(e.addr) == f })
 }
 
 func compareEntries(a, b Entry) int { return a.Addr.Compare(b.Addr) }

@@ -112,8 +112,8 @@ func TestSegmentRules(t *testing.T) {
 				s.apply(l, now)
 				anew[vip4], anew[vip6] = true, true
 			case "link":
-				s.setReady(familyOf(about), false, now)
-				s.setReady(familyOf(about), true, now)
+				s.setReady(FamilyOf(about), false, now)
+				s.setReady(FamilyOf(about), true, now)
 				anew[about] = true
 			case "lapse":
 				s.resume(now)

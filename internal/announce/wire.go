@@ -13,6 +13,8 @@ type wire struct {
 	*segment
 	ports [numFamilies]*port
 	retry [numFamilies]backoff
+	// worked is true once a socket of the family was open.
+	worked [numFamilies]bool
 }
 
 // port is an open socket.
@@ -28,7 +30,7 @@ type port struct {
 }
 
 // wants reports whether the wire should have a port of the family.
-func (w *wire) wants(f Family) bool { return w.link.Up && w.has(f) }
+func (w *wire) wants(f Family) bool { return w.link.Up && (w.has(f) || w.link.Hold[f]) }
 
 // why says in one line why nothing of the family is announced.
 func (w *wire) why(f Family) string {
@@ -82,9 +84,26 @@ const (
 	maxBackoff = 5 * time.Second
 )
 
+// graceTrouble is how long a socket that worked before may be gone before its
+// family counts as being in trouble: an interface that flaps is back by then.
+const graceTrouble = time.Second
+
+// trouble says why nothing of the family could be announced, in one line, or ""
+// if something could or that is not known (yet).
+func (w *wire) trouble(f Family, now time.Time) string {
+	if !w.wants(f) || w.ports[f] != nil || w.retry[f].err == nil {
+		return ""
+	}
+	if w.worked[f] && now.Sub(w.retry[f].since) < graceTrouble {
+		return ""
+	}
+	return w.retry[f].err.Error()
+}
+
 // backoff spaces attempts to open a socket.
 type backoff struct {
 	err   error
+	since time.Time // of the first failure
 	delay time.Duration
 	at    time.Time // not before
 }
@@ -92,6 +111,9 @@ type backoff struct {
 // fail notes a failed attempt. It reports whether the reason is a new one.
 func (b *backoff) fail(err error, now time.Time) (news bool) {
 	news = b.err == nil || b.err.Error() != err.Error()
+	if b.err == nil {
+		b.since = now
+	}
 	b.err = err
 	b.delay = min(max(2*b.delay, minBackoff), maxBackoff)
 	b.at = now.Add(b.delay)
