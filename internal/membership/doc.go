@@ -22,6 +22,7 @@
 // A peer is dead after a silence of [Heartbeat.DeadTime], and only when
 // everything that waits in the socket has been read: a process that was kept
 // from running for a while must not take its own pause for the others' death.
+// For the same reason a time in which it did not run is nobody's silence.
 // A peer whose agent hangs falls silent by itself, see [Heartbeat.Confirm].
 //
 // A node's name belongs to one process at a time. A restarted one takes it over
