@@ -33,10 +33,10 @@ func TestPeerKernelLearns(t *testing.T) {
 // the new one from the announcement alone.
 func TestTakeoverMovesEntries(t *testing.T) {
 	c := newCable(t)
-	link, err := c.client.nl.LinkByName("eth0")
+	link, err := c.client.Netlink.LinkByName("eth0")
 	c.must(err)
 	for _, addr := range []netip.Addr{vip4, vip6} {
-		c.must(c.client.nl.NeighAdd(&netlink.Neigh{
+		c.must(c.client.Netlink.NeighAdd(&netlink.Neigh{
 			LinkIndex: link.Attrs().Index, IP: addr.AsSlice(),
 			HardwareAddr: memberMAC[:], State: netlink.NUD_STALE,
 		}))
@@ -58,9 +58,9 @@ func TestSolicitedAnswerMovesEntries(t *testing.T) {
 	h := c.announcer(Options{})
 	h.announce(c.link(vip6))
 	eventually(t, "the first announcement is out", func() bool { return h.count("ndp_sent_advertisement") > 0 })
-	link, err := c.client.nl.LinkByName("eth0")
+	link, err := c.client.Netlink.LinkByName("eth0")
 	c.must(err)
-	c.must(c.client.nl.NeighSet(&netlink.Neigh{
+	c.must(c.client.Netlink.NeighSet(&netlink.Neigh{
 		LinkIndex: link.Attrs().Index, IP: vip6.AsSlice(),
 		HardwareAddr: memberMAC[:], State: netlink.NUD_STALE,
 	}))
@@ -166,12 +166,12 @@ func TestGroupsOfTheKernel(t *testing.T) {
 	eventually(t, "the group is left", func() bool { return !c.inGroup(group) })
 
 	// A node address in the same group keeps it.
-	link, err := c.host.nl.LinkByName("eth0")
+	link, err := c.host.Netlink.LinkByName("eth0")
 	c.must(err)
 	own, err := netlink.ParseAddr("2001:db8:78::200/64")
 	c.must(err)
 	own.Flags = unix.IFA_F_NODAD
-	c.must(c.host.nl.AddrAdd(link, own))
+	c.must(c.host.Netlink.AddrAdd(link, own))
 	h.announce(c.link(vip6))
 	eventually(t, "the group is joined", func() bool { return c.inGroup(group) && len(h.Status()) == 1 })
 	h.announce()
@@ -187,7 +187,7 @@ func TestGroupsOfTheKernel(t *testing.T) {
 
 func TestProbeFindsAStranger(t *testing.T) {
 	c := newCable(t)
-	link, err := c.client.nl.LinkByName("eth0")
+	link, err := c.client.Netlink.LinkByName("eth0")
 	c.must(err)
 	for _, a := range []string{vip4.String() + "/24", vip6.String() + "/64"} {
 		addr, err := netlink.ParseAddr(a)
@@ -195,7 +195,7 @@ func TestProbeFindsAStranger(t *testing.T) {
 		if addr.IP.To4() == nil {
 			addr.Flags = unix.IFA_F_NODAD
 		}
-		c.must(c.client.nl.AddrAdd(link, addr))
+		c.must(c.client.Netlink.AddrAdd(link, addr))
 	}
 	l := c.link(vip4, other4, vip6)
 	for i := range l.Entries {
@@ -234,11 +234,11 @@ func TestInterfaceChanges(t *testing.T) {
 	expect(ownMAC)
 
 	// Another hardware address, learnt by the client without asking.
-	link, err := c.host.nl.LinkByName("eth0")
+	link, err := c.host.Netlink.LinkByName("eth0")
 	c.must(err)
 	moved := ownMAC
 	moved[5] = 0x99
-	c.must(c.host.nl.LinkSetHardwareAddr(link, moved[:]))
+	c.must(c.host.Netlink.LinkSetHardwareAddr(link, moved[:]))
 	l := c.link(vip4, vip6)
 	l.MAC = moved
 	h.announce(l)
@@ -250,9 +250,9 @@ func TestInterfaceChanges(t *testing.T) {
 	expect(moved)
 
 	// Another name, the same index.
-	c.must(c.host.nl.LinkSetDown(link))
-	c.must(c.host.nl.LinkSetName(link, "uplink0"))
-	c.must(c.host.nl.LinkSetUp(link))
+	c.must(c.host.Netlink.LinkSetDown(link))
+	c.must(c.host.Netlink.LinkSetName(link, "uplink0"))
+	c.must(c.host.Netlink.LinkSetUp(link))
 	l.Name = "uplink0"
 	h.announce(l)
 	expect(moved)

@@ -30,7 +30,7 @@ func TestLoudSegment(t *testing.T) {
 	frame := arp(packet.ARPRequest, clientMAC, client4, other4).Bytes()
 	var before, after unix.Rusage
 	c.must(c.client.do(func() error {
-		index, err := c.client.nl.LinkByName("eth0")
+		index, err := c.client.Netlink.LinkByName("eth0")
 		if err != nil {
 			return err
 		}

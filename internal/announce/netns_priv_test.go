@@ -7,7 +7,6 @@ import (
 	"net"
 	"net/netip"
 	"os"
-	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -15,85 +14,29 @@ import (
 	"time"
 
 	"github.com/fairlead-lb/fairlead/internal/lb"
+	"github.com/fairlead-lb/fairlead/internal/link/linktest"
 	"github.com/fairlead-lb/fairlead/internal/metrics"
 	"github.com/fairlead-lb/fairlead/internal/packet"
 	rawpacket "github.com/mdlayher/packet"
 	"github.com/vishvananda/netlink"
-	"github.com/vishvananda/netns"
 	"golang.org/x/sys/unix"
 )
 
 // patience is how long a test waits for something that the kernel does at once.
 const patience = 5 * time.Second
 
-// privileged skips a test that can't make network namespaces; on CI that is a
-// failure.
-func privileged(t *testing.T) {
-	t.Helper()
-	if os.Geteuid() == 0 {
-		return
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatal("NEEDS ROOT: network namespaces can't be made")
-	}
-	t.Skip("NEEDS ROOT: network namespaces can't be made, this test proves nothing here")
-}
-
-// space is a network namespace without a name: it is gone with the last file
-// descriptor that refers to it, however the test ends.
-type space struct {
-	ns netns.NsHandle
-	nl *netlink.Handle
-}
-
-func newSpace(t *testing.T) *space {
-	t.Helper()
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	origin, err := netns.Get()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer origin.Close()
-	ns, err := netns.New()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() {
-		if err := netns.Set(origin); err != nil {
-			panic(err) // the thread would go on in the wrong namespace
-		}
-	}()
-	nl, err := netlink.NewHandleAt(ns)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s := &space{ns, nl}
-	t.Cleanup(func() {
-		nl.Close()
-		ns.Close()
-	})
-	return s
-}
+// space is a network namespace.
+type space struct{ *linktest.NS }
 
 // do runs f in the namespace.
-func (s *space) do(f func() error) error {
-	done := make(chan error)
-	go func() {
-		// Never unlocked: the thread ends with the goroutine.
-		runtime.LockOSThread()
-		if err := netns.Set(s.ns); err != nil {
-			done <- err
-			return
-		}
-		done <- f()
-	}()
-	return <-done
+func (s space) do(f func() error) (err error) {
+	s.Do(func() { err = f() })
+	return err
 }
 
 // Sockets of the namespace, counting what is read from them.
 type spaceSockets struct {
-	space *space
+	space space
 	reads atomic.Int64
 	last  [numFamilies]atomic.Pointer[rawSocket]
 }
@@ -125,7 +68,7 @@ func (s *spaceSockets) Open(link Link, family Family) (socket Socket, err error)
 
 type spaceGroups struct {
 	Groups
-	space *space
+	space space
 }
 
 func (g spaceGroups) Set(groups []netip.Addr) error {
@@ -140,14 +83,13 @@ func (s *spaceSockets) Groups(link Link) (Groups, error) {
 // cable is a host and a client, connected by their interfaces eth0.
 type cable struct {
 	t            *testing.T
-	host, client *space
+	host, client space
 	index        int // of the host's eth0
 }
 
 func newCable(t *testing.T) *cable {
 	t.Helper()
-	privileged(t)
-	c := &cable{t: t, host: newSpace(t), client: newSpace(t)}
+	c := &cable{t: t, host: space{linktest.New(t)}, client: space{linktest.New(t)}}
 	c.plug()
 	return c
 }
@@ -155,42 +97,28 @@ func newCable(t *testing.T) *cable {
 // plug makes the cable; it can be made anew after unplug.
 func (c *cable) plug() {
 	c.t.Helper()
-	veth := &netlink.Veth{
-		LinkAttrs:        netlink.LinkAttrs{Name: "eth0", HardwareAddr: ownMAC[:]},
-		PeerName:         "eth0",
-		PeerHardwareAddr: clientMAC[:],
-		PeerNamespace:    netlink.NsFd(c.client.ns),
-	}
-	c.must(c.host.nl.LinkAdd(veth))
+	linktest.Cable(c.t, c.host.NS, "eth0", c.client.NS, "eth0")
 	for _, end := range []struct {
-		space *space
+		space
+		mac   lb.MAC
 		addrs []string
 	}{
-		{c.host, []string{"10.77.0.11/24", "2001:db8:77::11/64"}},
-		{c.client, []string{client4.String() + "/24", client6.String() + "/64"}},
+		{c.host, ownMAC, []string{"10.77.0.11/24", "2001:db8:77::11/64"}},
+		{c.client, clientMAC, []string{client4.String() + "/24", client6.String() + "/64"}},
 	} {
-		link, err := end.space.nl.LinkByName("eth0")
-		c.must(err)
+		c.must(end.Netlink.LinkSetHardwareAddr(end.Link(c.t, "eth0"), end.mac[:]))
 		for _, a := range end.addrs {
-			addr, err := netlink.ParseAddr(a)
-			c.must(err)
-			if addr.IP.To4() == nil {
-				addr.Flags = unix.IFA_F_NODAD
-			}
-			c.must(end.space.nl.AddrAdd(link, addr))
-		}
-		c.must(end.space.nl.LinkSetUp(link))
-		if end.space == c.host {
-			c.index = link.Attrs().Index
+			end.AddAddr(c.t, "eth0", a)
 		}
 	}
+	c.index = c.host.Link(c.t, "eth0").Attrs().Index
 }
 
 func (c *cable) unplug() {
 	c.t.Helper()
-	link, err := c.host.nl.LinkByIndex(c.index)
+	link, err := c.host.Netlink.LinkByIndex(c.index)
 	c.must(err)
-	c.must(c.host.nl.LinkDel(link))
+	c.must(c.host.Netlink.LinkDel(link))
 }
 
 func (c *cable) must(err error) {
@@ -332,13 +260,13 @@ func (c *cable) ask(addr netip.Addr) {
 // neighbour is what the client's kernel knows about addr.
 func (c *cable) neighbour(addr netip.Addr) (mac lb.MAC, state int) {
 	c.t.Helper()
-	link, err := c.client.nl.LinkByName("eth0")
+	link, err := c.client.Netlink.LinkByName("eth0")
 	c.must(err)
 	family := netlink.FAMILY_V4
 	if addr.Is6() {
 		family = netlink.FAMILY_V6
 	}
-	all, err := c.client.nl.NeighList(link.Attrs().Index, family)
+	all, err := c.client.Netlink.NeighList(link.Attrs().Index, family)
 	c.must(err)
 	for _, n := range all {
 		if a, ok := netip.AddrFromSlice(n.IP); ok && a.Unmap() == addr && len(n.HardwareAddr) == 6 {
@@ -372,9 +300,9 @@ func (c *cable) expectReachable(addr netip.Addr, mac lb.MAC) {
 // forget empties the client's neighbour table for addr.
 func (c *cable) forget(addr netip.Addr) {
 	c.t.Helper()
-	link, err := c.client.nl.LinkByName("eth0")
+	link, err := c.client.Netlink.LinkByName("eth0")
 	c.must(err)
-	_ = c.client.nl.NeighDel(&netlink.Neigh{LinkIndex: link.Attrs().Index, IP: addr.AsSlice()})
+	_ = c.client.Netlink.NeighDel(&netlink.Neigh{LinkIndex: link.Attrs().Index, IP: addr.AsSlice()})
 }
 
 // inGroup reports whether the host's eth0 listens to a group.
@@ -390,6 +318,6 @@ func (c *cable) inGroup(group netip.Addr) bool {
 }
 
 // sysctl writes a setting of the namespace.
-func (s *space) sysctl(key, value string) error {
+func (s space) sysctl(key, value string) error {
 	return s.do(func() error { return os.WriteFile("/proc/sys/"+key, []byte(value), 0o644) })
 }

@@ -38,7 +38,7 @@ var layers = []layer{
 	},
 	{
 		packages: []string{"internal/lab/..."},
-		imports:  append([]string{"internal/lb", "internal/ops", "internal/agent", "internal/lab/...", "internal/bpf"}, pure...),
+		imports:  append([]string{"internal/lb", "internal/ops", "internal/agent", "internal/lab/...", "internal/bpf", "internal/link/linktest"}, pure...),
 	},
 	{packages: []string{"internal/cli"}, imports: []string{"internal/..."}},
 	{packages: []string{"cmd/..."}, imports: []string{"internal/cli"}},

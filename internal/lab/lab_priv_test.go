@@ -11,8 +11,8 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/fairlead-lb/fairlead/internal/lab/labtest"
 	"github.com/fairlead-lb/fairlead/internal/lab/netns"
+	"github.com/fairlead-lb/fairlead/internal/link/linktest"
 )
 
 // smallSpec is the least that is a lab.
@@ -36,7 +36,7 @@ func gone(t *testing.T, c *cluster) {
 
 // An agent that ends at once fails the run with its log, and leaves nothing.
 func TestAgentThatDoesNotStart(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	defer goleak.VerifyNone(t)
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "agent")
@@ -72,7 +72,7 @@ func TestUnknownScenario(t *testing.T) {
 }
 
 func TestPreflight(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	if err := preflight(os.Args[0]); err != nil {
 		t.Error(err)
 	}
@@ -83,7 +83,7 @@ func TestPreflight(t *testing.T) {
 }
 
 func TestCancelledBuildLeavesNothing(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	dir := t.TempDir()
@@ -99,7 +99,7 @@ func TestCancelledBuildLeavesNothing(t *testing.T) {
 // A lab is left alone while its process lives, and removed with its agents
 // when that is gone.
 func TestDown(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	defer goleak.VerifyNone(t)
 	dir := t.TempDir()
 	binary := filepath.Join(dir, "agent")
@@ -159,7 +159,7 @@ func TestDown(t *testing.T) {
 // The pods of a standing lab are served by a process that opens what another
 // built.
 func TestPodsOfAStandingLab(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	defer goleak.VerifyNone(t)
 	c, err := newCluster(t.Context(), newNarrator(io.Discard, true), smallSpec(), os.Args[0], t.TempDir())
 	if err != nil {

@@ -12,12 +12,13 @@ import (
 	"github.com/fairlead-lb/fairlead/internal/lab/labtest"
 	"github.com/fairlead-lb/fairlead/internal/lab/topo"
 	"github.com/fairlead-lb/fairlead/internal/lb"
+	"github.com/fairlead-lb/fairlead/internal/link/linktest"
 )
 
 // The nodes' own kernels answer for their own addresses: real answers without
 // an agent.
 func TestRecordAnswers(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	defer goleak.VerifyNone(t)
 	tp, err := topo.New(topo.Spec{Prefix: labtest.Prefix(t), Nodes: 2, Bits4: 24})
 	if err != nil {

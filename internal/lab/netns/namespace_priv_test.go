@@ -10,10 +10,11 @@ import (
 
 	"github.com/fairlead-lb/fairlead/internal/lab/labtest"
 	"github.com/fairlead-lb/fairlead/internal/lab/netns"
+	"github.com/fairlead-lb/fairlead/internal/link/linktest"
 )
 
 func TestNamespace(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	name := labtest.Prefix(t) + "-x"
 	ns, err := netns.Create(name)
 	if err != nil {

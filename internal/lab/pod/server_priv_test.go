@@ -13,10 +13,11 @@ import (
 	"github.com/fairlead-lb/fairlead/internal/lab/labtest"
 	"github.com/fairlead-lb/fairlead/internal/lab/pod"
 	"github.com/fairlead-lb/fairlead/internal/lab/topo"
+	"github.com/fairlead-lb/fairlead/internal/link/linktest"
 )
 
 func TestServer(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	defer goleak.VerifyNone(t)
 	tp, err := topo.New(topo.Spec{Prefix: labtest.Prefix(t), Nodes: 1, PodsPerNode: 1, Bits4: 24})
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/fairlead-lb/fairlead/internal/lab/pod"
 	"github.com/fairlead-lb/fairlead/internal/lab/probe"
 	"github.com/fairlead-lb/fairlead/internal/lab/topo"
+	"github.com/fairlead-lb/fairlead/internal/link/linktest"
 )
 
 // eventually polls until ok, for at most five seconds.
@@ -32,7 +33,7 @@ func eventually(t *testing.T, what string, ok func() bool) {
 // The probes watch a pod directly, without a VIP; the pod is taken away and
 // put back.
 func TestProbesSeeAnOutage(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	defer goleak.VerifyNone(t)
 	tp, err := topo.New(topo.Spec{Prefix: labtest.Prefix(t), Nodes: 1, PodsPerNode: 1, Bits4: 24})
 	if err != nil {
@@ -93,7 +94,7 @@ func TestProbesSeeAnOutage(t *testing.T) {
 
 // A peer that takes bytes and never answers makes a hung connection.
 func TestHungConnection(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	tp, err := topo.New(topo.Spec{Prefix: labtest.Prefix(t), Nodes: 1, Bits4: 24})
 	if err != nil {
 		t.Fatal(err)

@@ -17,12 +17,13 @@ import (
 	"github.com/fairlead-lb/fairlead/internal/lab/proxy"
 	"github.com/fairlead-lb/fairlead/internal/lab/topo"
 	"github.com/fairlead-lb/fairlead/internal/lb"
+	"github.com/fairlead-lb/fairlead/internal/link/linktest"
 )
 
 // TestHTTPThroughVIP sends real requests to VIPs that nobody announces: the
 // client's neighbour entries are made by hand.
 func TestHTTPThroughVIP(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	tp, err := topo.New(topo.Spec{Prefix: labtest.Prefix(t), Nodes: 2, PodsPerNode: 1, Bits4: 24})
 	if err != nil {
 		t.Fatal(err)

@@ -13,11 +13,12 @@ import (
 
 	"github.com/fairlead-lb/fairlead/internal/lab/labtest"
 	"github.com/fairlead-lb/fairlead/internal/lab/netns"
+	"github.com/fairlead-lb/fairlead/internal/link/linktest"
 )
 
 func build(t *testing.T, nodes, pods int) *Network {
 	t.Helper()
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	tp, err := New(Spec{Prefix: labtest.Prefix(t), Nodes: nodes, PodsPerNode: pods, Bits4: 24})
 	if err != nil {
 		t.Fatal(err)
@@ -160,7 +161,7 @@ func TestOpenFindsWhatStands(t *testing.T) {
 }
 
 func TestBuildFailureLeavesNothing(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	prefix := labtest.Prefix(t)
 	tp, err := New(Spec{Prefix: prefix, Nodes: 3, PodsPerNode: 1, Bits4: 24})
 	if err != nil {
@@ -186,7 +187,7 @@ func TestBuildFailureLeavesNothing(t *testing.T) {
 }
 
 func TestBuildRefusesAnothersNamespace(t *testing.T) {
-	labtest.Root(t)
+	linktest.RequirePrivilege(t)
 	prefix := labtest.Prefix(t)
 	ns, err := netns.Create(prefix + "-n1")
 	if err != nil {
