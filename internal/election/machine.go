@@ -67,6 +67,8 @@ type Machine struct {
 	weighed     uint64 // the version that uneven was last judged at
 	forgetAt    Time
 
+	saysCutOff bool // what cutOffNow was when last looked at
+
 	cutOff   bool // has heard nobody yet, or lost several peers at once
 	joined   Time // when the first peer was heard after there was none
 	lastLoss Time // when a peer was last lost
@@ -261,6 +263,10 @@ func (m *Machine) wakeAt(t Time) { m.next = min(m.next, t) }
 
 // settle ends every call that may have changed something.
 func (m *Machine) settle() {
+	if now := m.cutOffNow(); now != m.saysCutOff { // the beat says so
+		m.saysCutOff = now
+		m.changed()
+	}
 	if m.dirty || m.now >= m.next {
 		m.sweep()
 	}
@@ -277,6 +283,9 @@ func (m *Machine) sweep() {
 		m.wakeAt(m.look(v))
 	}
 	m.wakeAt(m.rebalance())
+	if m.saysCutOff && !m.alone() {
+		m.wakeAt(m.joined + m.cfg.DeadTime)
+	}
 }
 
 // look does what is due for v and returns when to look again, which is later
