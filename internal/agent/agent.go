@@ -78,11 +78,13 @@ type Agent struct {
 
 	snap     *lb.Snapshot
 	vips     []lb.VIP
-	unusable []lb.Problem
+	unusable []lb.Problem // what only this node finds wrong
 	ifaces   link.State
 	haveLink bool
 	choices  []link.Choice
 	segments []*segment // sorted by interface name
+	// dropped is true when a segment has gone and the announcer doesn't know yet.
+	dropped  bool
 	grace    grace
 	notReady map[string]bool // beyond the grace
 	draining bool

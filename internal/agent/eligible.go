@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"fmt"
 	"net/netip"
 	"slices"
 	"strings"
@@ -45,7 +46,11 @@ func eligible(snap *lb.Snapshot, vips []lb.VIP, f segmentFacts) []election.VIP {
 		if !ok {
 			refused = make(map[string]lb.Refusal)
 			for _, n := range nodes {
-				if r := refusal(v, n, f); r != lb.Eligible {
+				r := refusal(v, n, f)
+				if r == lb.Eligible && unknown(snap, n.Name) {
+					r = lb.UnknownNode
+				}
+				if r != lb.Eligible {
 					refused[n.Name] = r
 				}
 			}
@@ -94,6 +99,14 @@ func nodesOf(snap *lb.Snapshot, f segmentFacts) []lb.Node {
 	return nodes
 }
 
+// unknown reports whether the manifests list nodes and this is none of them: a
+// machine that was forgotten, or another cluster's. What is missing altogether
+// is taken for a set-up without Node objects.
+func unknown(snap *lb.Snapshot, node string) bool {
+	_, known := snap.Node(node)
+	return !known && len(snap.Nodes) > 0
+}
+
 // refusal is why n is no candidate for v, hard reasons first. Interface names
 // are only ours to judge: a peer was heard on this very segment, so its side
 // of it, whatever its name, is its own business.
@@ -139,6 +152,20 @@ func policyKey(v lb.VIP) string {
 		b.WriteString(strings.Join(v.LocalNodes, "\x00"))
 	}
 	return b.String()
+}
+
+// unsupported are the services that ask for a forwarding which this agent does
+// not have. They are served by the one that it has.
+func unsupported(snap *lb.Snapshot, has lb.Forwarding) (problems []lb.Problem) {
+	for _, s := range snap.Services {
+		if s.Forwarding != lb.ForwardingDefault && s.Forwarding != has {
+			problems = append(problems, lb.Problem{
+				Kind: lb.ForwardingInvalid, Object: "Service " + s.Name.String(), Field: "metadata.annotations[fairlead.dev/forwarding]",
+				Message: fmt.Sprintf("%s is not available on this node: %s is used", s.Forwarding, has), Warning: true,
+			})
+		}
+	}
+	return problems
 }
 
 // unusable returns the VIPs of vips that this node's own addresses and subnets

@@ -72,6 +72,12 @@ func TestEligible(t *testing.T) {
 			want:  "10.77.0.200: n1=not_selected n9=not_selected",
 		},
 		{
+			name:  "a member that is none of the manifests' nodes",
+			snap:  lb.Snapshot{Services: []lb.Service{service("w", "10.77.0.200", false)}},
+			facts: func(f *segmentFacts) { f.Peers = append(f.Peers, "n9") },
+			want:  "10.77.0.200: n9=unknown_node",
+		},
+		{
 			name: "a rule that names another interface",
 			snap: lb.Snapshot{
 				Services: []lb.Service{service("w", "10.77.0.200", false)}, Pools: pools,
@@ -91,13 +97,6 @@ func TestEligible(t *testing.T) {
 			name: "local traffic policy: nodes without an active endpoint",
 			snap: lb.Snapshot{Services: []lb.Service{service("w", "10.77.0.200", true, "n2")}},
 			want: "10.77.0.200: n1=no_local_endpoint n3=no_local_endpoint",
-		},
-		{
-			name: "an address shared with a Cluster service is not local",
-			snap: lb.Snapshot{Services: []lb.Service{
-				service("w", "10.77.0.200", true, "n2"), service("x", "10.77.0.200", false, "n1"),
-			}},
-			want: "10.77.0.200:",
 		},
 		{
 			name: "not ready beyond the grace",

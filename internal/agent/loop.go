@@ -71,7 +71,7 @@ func (a *Agent) step(dead time.Duration) time.Duration {
 	next := time.Hour
 	a.checkGrace()
 	a.checkTrouble()
-	apply := false
+	apply := a.dropped
 	for _, s := range a.segments {
 		s.forget(time.Now())
 		s.machine.Tick(now)
@@ -98,6 +98,7 @@ func (a *Agent) step(dead time.Duration) time.Duration {
 
 // announce hands the whole desired state to the announcer.
 func (a *Agent) announce() {
+	a.dropped = false
 	var d announce.Desired
 	for _, s := range a.segments {
 		d.Links = append(d.Links, s.desired())
@@ -137,6 +138,9 @@ func (a *Agent) takeEvent(ev membership.Event) {
 		a.log.Info("member hears us", "member", ev.Peer.Node, "interface", s.name, "hears", ev.Peer.HearsUs)
 	}
 	if s.hear(a.now(), ev) {
+		if unknown(a.snap, ev.Peer.Node) {
+			a.log.Warn("member is none of the manifests' nodes: another cluster on this segment needs a key of its own", "member", ev.Peer.Node)
+		}
 		a.setVIPs(s)
 	}
 }
@@ -181,9 +185,10 @@ func (a *Agent) replan() {
 	a.vips, bad = unusable(a.snap.VIPs(), func(addr netip.Addr) (lb.ProblemKind, string) {
 		return a.ifaces.Unannounceable(addr)
 	})
+	bad = append(bad, unsupported(a.snap, a.cfg.Forwarding)...)
 	for _, p := range bad {
 		if !slices.Contains(a.unusable, p) {
-			a.log.Warn("address cannot be announced", "kind", p.Kind, "problem", p.String())
+			a.log.Warn("problem on this node", "kind", p.Kind, "problem", p.String())
 		}
 	}
 	a.unusable = bad
@@ -266,6 +271,7 @@ func (a *Agent) chooseSegments() {
 		_, keep := chosen[s.name]
 		if !keep {
 			a.log.Info("interface is no longer announced on", "interface", s.name)
+			a.dropped = true
 		}
 		return !keep
 	})

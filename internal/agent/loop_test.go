@@ -322,3 +322,40 @@ func TestTroubleHandsOver(t *testing.T) {
 		t.Error("never handed over")
 	})
 }
+
+// A segment that is no longer the node's is silent at once, also when it was
+// the last one.
+func TestLostSegmentIsSilent(t *testing.T) {
+	inWorld(t, func(w *world) {
+		snap := snapshot(service("web", vip, false, "n1"))
+		w.source.updates <- snap
+		w.after(time.Second)
+		w.expect(vip)
+		gone := *snap
+		gone.Nodes = snap.Nodes[1:]
+		w.source.updates <- &gone
+		w.after(time.Millisecond)
+		w.expect()
+		if len(w.members.links) != 0 {
+			t.Error("heartbeats go on")
+		}
+	})
+}
+
+func TestForwardingThatIsNotThere(t *testing.T) {
+	inWorld(t, func(w *world) {
+		svc := service("web", vip, false, "n1")
+		svc.Forwarding = lb.ForwardingDSR
+		w.source.updates <- snapshot(svc)
+		w.after(time.Second)
+		w.expect(vip)
+		st, err := w.state(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := st.(Status)
+		if s.Services[0].Forwarding != "kube-proxy" || len(s.Problems) != 1 || !strings.Contains(s.Problems[0], "dsr is not available") {
+			t.Errorf("services %+v, problems %v", s.Services, s.Problems)
+		}
+	})
+}

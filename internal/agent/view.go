@@ -102,6 +102,9 @@ func (a *Agent) memberRows(seg *segment, now time.Time) []MemberStatus {
 			row.Reason = "does_not_hear_us"
 			mute++
 			alive++
+		case unknown(a.snap, name):
+			row.Reason = lb.UnknownNode.String()
+			alive++
 		default:
 			alive++
 		}
@@ -224,16 +227,12 @@ func refusedRows(problems []lb.Problem, vips []lb.VIP, segments []*segment) []VI
 }
 
 func (a *Agent) serviceRows(svc lb.Service) []ServiceStatus {
-	forwarding := svc.Forwarding
-	if forwarding == lb.ForwardingDefault {
-		forwarding = a.cfg.Forwarding
-	}
 	var rows []ServiceStatus
 	for _, addr := range svc.Addresses {
 		for _, p := range svc.Ports {
 			row := ServiceStatus{
 				Name: svc.Name.String(), Address: addr.String(), Port: p.Port, Protocol: p.Protocol.String(),
-				Forwarding: forwarding.String(), Endpoints: []string{},
+				Forwarding: a.cfg.Forwarding.String(), Endpoints: []string{},
 			}
 			for _, e := range p.Active() {
 				if e.Addr.Addr().Is4() == addr.Is4() {

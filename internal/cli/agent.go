@@ -7,10 +7,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"net/netip"
 	"os"
+	"os/signal"
+	"path"
 	"runtime"
 	"strings"
+	"syscall"
 	"time"
 
 	"github.com/fairlead-lb/fairlead/internal/agent"
@@ -41,6 +45,9 @@ type agentCmd struct {
 // Run wires the agent and runs it until a signal comes.
 func (c *agentCmd) Run(ctx context.Context, env Env) error {
 	log := newLogger(env.Stderr, c.LogFormat)
+	// What others re-read their configuration on. Ours is watched, and its
+	// default would end the agent without a handover.
+	signal.Ignore(syscall.SIGHUP)
 	// One processor is plenty for what an agent does, and makes each of its many
 	// short runs cheaper: no second thread is woken to look for work.
 	if os.Getenv("GOMAXPROCS") == "" {
@@ -52,6 +59,9 @@ func (c *agentCmd) Run(ctx context.Context, env Env) error {
 	}
 	if c.Membership == "lease" {
 		return errors.New("--membership lease: needs a Kubernetes API, and this agent reads a directory: use heartbeat")
+	}
+	if err := c.check(); err != nil {
+		return err
 	}
 	keys, err := c.keys(log)
 	if err != nil {
@@ -82,6 +92,25 @@ func (c *agentCmd) Run(ctx context.Context, env Env) error {
 		Log:       log,
 		Metrics:   set,
 	}).Run(ctx)
+}
+
+// check refuses values that would only be found wrong while running.
+func (c *agentCmd) check() error {
+	for _, i := range c.Interface {
+		if _, err := path.Match(i, ""); err != nil {
+			return fmt.Errorf("--interface %s: not a name or glob: %w", i, err)
+		}
+	}
+	if c.HeartbeatInterval <= 0 {
+		return fmt.Errorf("--heartbeat-interval %s: must be more than nothing, such as 50ms", c.HeartbeatInterval)
+	}
+	if c.Listen == "" {
+		return nil
+	}
+	if _, _, err := net.SplitHostPort(c.Listen); err != nil {
+		return fmt.Errorf("--listen %s: want HOST:PORT, such as 127.0.0.1:7480: %w", c.Listen, err)
+	}
+	return nil
 }
 
 // keys reads the key files: the first is used to send, the others are accepted.

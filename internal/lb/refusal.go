@@ -16,6 +16,7 @@ const (
 	DataplaneNotReady         // the node says that it can't forward yet
 	NoLocalEndpoint           // externalTrafficPolicy: Local and no active endpoint there
 	HearsNobody               // the node hears no member while others are known
+	UnknownNode               // the manifests have Nodes, and this is none of them
 	numRefusals
 )
 
@@ -30,6 +31,7 @@ var refusalNames = [numRefusals]string{
 	DataplaneNotReady: "dataplane_not_ready",
 	NoLocalEndpoint:   "no_local_endpoint",
 	HearsNobody:       "hears_nobody",
+	UnknownNode:       "unknown_node",
 }
 
 func (r Refusal) String() string { return refusalNames[r] }
@@ -37,7 +39,7 @@ func (r Refusal) String() string { return refusalNames[r] }
 // Soft reports whether r may be overruled to keep a VIP announced at all.
 func (r Refusal) Soft() bool {
 	switch r {
-	case NotReady, Draining, DataplaneNotReady, NoLocalEndpoint, HearsNobody:
+	case NotReady, Draining, DataplaneNotReady, NoLocalEndpoint, HearsNobody, UnknownNode:
 		return true
 	}
 	return false

@@ -68,7 +68,7 @@ const (
 // Numbers are never re-used: a new refusal goes to the end, with a new version.
 var wireRefusals = [...]lb.Refusal{
 	lb.Eligible, lb.NoRule, lb.NotSelected, lb.ExcludedByLabel, lb.InterfaceDown, lb.NotReady,
-	lb.Draining, lb.DataplaneNotReady, lb.NoLocalEndpoint, lb.HearsNobody,
+	lb.Draining, lb.DataplaneNotReady, lb.NoLocalEndpoint, lb.HearsNobody, lb.UnknownNode,
 }
 
 func refusalToWire(r lb.Refusal) byte {
