@@ -131,7 +131,7 @@ func check(t *testing.T, names []string) {
 }
 
 func TestRefusalSoft(t *testing.T) {
-	soft := []Refusal{NotReady, Draining, DataplaneNotReady, NoLocalEndpoint, HearsNobody}
+	soft := []Refusal{UnknownNode, NotReady, Draining, DataplaneNotReady, NoLocalEndpoint, HearsNobody}
 	for r := range numRefusals {
 		if got := r.Soft(); got != slices.Contains(soft, r) {
 			t.Errorf("%s is soft: %v", r, got)
