@@ -30,6 +30,7 @@ const (
 	KindIgnored                     // a kind that Fairlead doesn't use
 	ForwardingInvalid               // a value of fairlead.dev/forwarding
 	ValueInvalid                    // another field with a value that it can't have
+	NoCommonNode                    // no node serves all that is local on an address
 	numProblemKinds
 )
 
@@ -52,6 +53,7 @@ var problemNames = [numProblemKinds]string{
 	KindIgnored:         "kind_ignored",
 	ForwardingInvalid:   "forwarding_invalid",
 	ValueInvalid:        "value_invalid",
+	NoCommonNode:        "no_common_node",
 }
 
 func (k ProblemKind) String() string { return problemNames[k] }

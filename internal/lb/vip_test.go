@@ -28,7 +28,7 @@ func TestVIPs(t *testing.T) {
 		Services: []Service{
 			svc("b", false, []netip.Addr{vip6, vip2}, endpoint("n1", true)),
 			svc("a", true, []netip.Addr{vip1, vip2}, endpoint("n3", true), endpoint("n2", true), endpoint("n2", true), endpoint("n1", false), endpoint("", true)),
-			svc("c", true, []netip.Addr{vip1}, endpoint("n4", true)),
+			svc("c", true, []netip.Addr{vip1}, endpoint("n4", true), endpoint("n3", true)),
 			svc("none", false, nil),
 		},
 		Pools: []Pool{{Name: "p", Ranges: []Range{{vip1, vip1}}}},
@@ -46,9 +46,9 @@ func TestVIPs(t *testing.T) {
 		}
 	}
 	want := []string{
-		"10.77.0.200 default/a,default/c p local n2,n3,n4",
-		// One service that any node may serve makes the address anybody's.
-		"10.77.0.201 default/a,default/b   n2,n3",
+		"10.77.0.200 default/a,default/c p local n3",
+		// A service beside it that any node may serve takes nothing away.
+		"10.77.0.201 default/a,default/b  local n2,n3",
 		"2001:db8:77::200 default/b   ",
 	}
 	if !slices.Equal(got, want) {
@@ -56,6 +56,58 @@ func TestVIPs(t *testing.T) {
 	}
 	if vips := (&Snapshot{}).VIPs(); len(vips) != 0 {
 		t.Errorf("nothing gives %v", vips)
+	}
+}
+
+// TestLocalNodes: who may announce what has to be served where its endpoints
+// are.
+func TestLocalNodes(t *testing.T) {
+	port := func(nodes ...string) ServicePort {
+		var p ServicePort
+		for _, n := range nodes {
+			p.Endpoints = append(p.Endpoints, endpoint(n, true))
+		}
+		return p
+	}
+	on := func(addr string, e Endpoint) Endpoint {
+		e.Addr = netip.MustParseAddrPort(addr)
+		return e
+	}
+	idle := ServicePort{Endpoints: []Endpoint{endpoint("n1", false)}}
+	terminating := ServicePort{Endpoints: []Endpoint{{Addr: endpoint("", true).Addr, Node: "n1", Serving: true, Terminating: true}}}
+	other := ServicePort{Endpoints: []Endpoint{on("[2001:db8::1]:80", endpoint("n1", true)), on("10.0.0.1:80", endpoint("n2", true))}}
+	local := func(ports ...ServicePort) Service {
+		return Service{Addresses: []netip.Addr{vip1}, LocalOnly: true, Ports: ports}
+	}
+	cluster := Service{Addresses: []netip.Addr{vip1}, Ports: []ServicePort{port("n9")}}
+	for _, tt := range []struct {
+		name     string
+		services []Service
+		local    bool
+		want     string
+		torn     bool
+	}{
+		{"nothing local", []Service{cluster}, false, "", false},
+		{"one local", []Service{local(port("n2", "n1"))}, true, "n1,n2", false},
+		{"beside any", []Service{cluster, local(port("n1"))}, true, "n1", false},
+		{"common to services", []Service{local(port("n1", "n2")), local(port("n2", "n3"))}, true, "n2", false},
+		{"common to ports", []Service{local(port("n1", "n2"), port("n3", "n1"))}, true, "n1", false},
+		{"a port without endpoints", []Service{local(port("n1"), ServicePort{}, idle)}, true, "n1", false},
+		{"a service without endpoints", []Service{local(port("n1")), local()}, true, "n1", false},
+		{"no endpoints at all", []Service{local(idle)}, true, "", false},
+		{"endpoints of no node", []Service{local(port("n1"), port(""))}, true, "n1", false},
+		{"terminating", []Service{local(port("n1", "n2"), terminating)}, true, "n1", false},
+		{"of the family", []Service{local(other)}, true, "n2", false},
+		{"services apart", []Service{local(port("n1")), local(port("n3", "n2"))}, true, "n1,n2,n3", true},
+		{"ports apart", []Service{local(port("n2"), port("n1"))}, true, "n1,n2", true},
+		{"apart in a ring", []Service{local(port("n1", "n2"), port("n2", "n3"), port("n3", "n1"))}, true, "n1,n2,n3", true},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			v := (&Snapshot{Services: tt.services}).VIPs()[0]
+			if got := strings.Join(v.LocalNodes, ","); v.Local != tt.local || got != tt.want || v.Torn != tt.torn {
+				t.Errorf("local %v, nodes %s, torn %v", v.Local, got, v.Torn)
+			}
+		})
 	}
 }
 

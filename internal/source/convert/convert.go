@@ -46,6 +46,7 @@ func Snapshot(o Objects) *lb.Snapshot {
 	c.pools = s.Pools
 	s.Announcements = c.convertAnnouncements(sorted(o.Announcements))
 	s.Services = c.convertServices(sorted(o.Services), sorted(o.EndpointSlices))
+	c.reportTorn(s)
 	slices.SortFunc(c.problems, lb.Problem.Compare)
 	s.Problems = c.problems
 	return s
