@@ -51,6 +51,14 @@ func withoutLeadingZeros(s string) netip.Addr {
 	return a
 }
 
+// Blocks of the IANA registries of special addresses that the netip predicates
+// don't know.
+var (
+	thisNetwork    = netip.MustParsePrefix("0.0.0.0/8")   // RFC 791, 3.2
+	reserved       = netip.MustParsePrefix("240.0.0.0/4") // RFC 1112, 4
+	ipv4Compatible = netip.MustParsePrefix("::/96")       // RFC 4291, 2.5.5.1: deprecated
+)
+
 // notUnicast says what kind of address a is if it can't belong to one host on
 // a network, else "".
 func notUnicast(a netip.Addr) string {
@@ -65,6 +73,12 @@ func notUnicast(a netip.Addr) string {
 		return "a link-local address"
 	case a == netip.AddrFrom4([4]byte{255, 255, 255, 255}):
 		return "the broadcast address"
+	case thisNetwork.Contains(a):
+		return "an address of 0.0.0.0/8, which no host can be reached at"
+	case reserved.Contains(a):
+		return "an address of 240.0.0.0/4, which is reserved"
+	case ipv4Compatible.Contains(a):
+		return "an IPv4-compatible IPv6 address of ::/96, which is deprecated"
 	}
 	return ""
 }

@@ -35,6 +35,20 @@ func TestParseAddr(t *testing.T) {
 	}
 }
 
+func TestNotUnicast(t *testing.T) {
+	for _, s := range []string{"0.0.0.0", "0.255.255.255", "127.255.0.1", "169.254.0.1", "224.0.0.1", "239.255.255.255", "240.0.0.0", "255.255.255.255",
+		"::", "::1", "::2", "::ffff:ffff", "fe80::1", "ff02::1"} {
+		if notUnicast(netip.MustParseAddr(s)) == "" {
+			t.Errorf("%s may be served", s)
+		}
+	}
+	for _, s := range []string{"1.0.0.0", "10.0.0.1", "100.64.0.1", "192.0.2.1", "223.255.255.255", "::1:0:0", "2001:db8::1", "fd00::1", "64:ff9b::1"} {
+		if what := notUnicast(netip.MustParseAddr(s)); what != "" {
+			t.Errorf("%s is %s", s, what)
+		}
+	}
+}
+
 // TestLastAddr: the last address of a prefix is in it and the next is not.
 func TestLastAddr(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
