@@ -71,7 +71,7 @@ func (s *Source) Run(ctx context.Context) error {
 		w.rearm()
 		// An error of look is one of the load, too.
 		seen, _ := look(s.dir)
-		if snap := s.reload(); snap != nil && !reflect.DeepEqual(snap, last) {
+		if snap := s.reload(last != nil); snap != nil && !reflect.DeepEqual(snap, last) {
 			last = snap
 			s.publish(snap)
 		}
@@ -98,8 +98,9 @@ func (s *Source) wait(ctx context.Context, w *watcher, seen []stamp) error {
 	}
 }
 
-// reload loads and keeps the books: it returns nil for a bad load.
-func (s *Source) reload() *lb.Snapshot {
+// reload loads and keeps the books: it returns nil for a bad load. published
+// tells whether there was a good one before.
+func (s *Source) reload(published bool) *lb.Snapshot {
 	snap, err := s.Load()
 	before := s.Err()
 	s.mu.Lock()
@@ -109,7 +110,11 @@ func (s *Source) reload() *lb.Snapshot {
 	case err == nil && before != nil:
 		s.log.Info("manifests are good again")
 	case err != nil && (before == nil || before.Error() != err.Error()):
-		s.log.Error("manifests refused, the last good state stays", "err", err)
+		stays := "the last good state stays"
+		if !published {
+			stays = "there is no good state yet"
+		}
+		s.log.Error("manifests refused, "+stays, "err", err)
 	}
 	if err != nil {
 		s.loads.Inc(Failed)

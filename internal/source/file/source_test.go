@@ -43,6 +43,12 @@ func (l *logBuffer) Write(p []byte) (int, error) {
 	return l.b.Write(p)
 }
 
+func (l *logBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
 func (l *logBuffer) lines() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -251,8 +257,14 @@ func TestRunDirectoryReturns(t *testing.T) {
 	r.wantErr("no such file or directory")
 	writeFile(t, filepath.Join(dir, "a.yaml"), serviceNamed("a"))
 	r.want("a")
+	if logs := r.logs.String(); strings.Contains(logs, "last good") || !strings.Contains(logs, "no good state yet") {
+		t.Errorf("before there was a good state:\n%s", logs)
+	}
 	must(t, os.RemoveAll(dir))
 	r.wantErr("no such file or directory")
+	if logs := r.logs.String(); !strings.Contains(logs, "the last good state stays") {
+		t.Errorf("after there was a good state:\n%s", logs)
+	}
 	writeFile(t, filepath.Join(dir, "b.yaml"), serviceNamed("b"))
 	r.want("b")
 	must(t, os.Rename(filepath.Dir(dir), filepath.Join(root, "away")))
