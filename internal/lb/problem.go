@@ -19,7 +19,7 @@ const (
 	AddressOutsidePools             // in no AddressPool although there are pools
 	AddressShared                   // held by another service and no common sharing key
 	PortTaken                       // another service has this address, protocol and port
-	PortInvalid                     // 0, above 65535, or a protocol that can't be served
+	PortInvalid                     // 0, above 65535, a protocol that can't be served, or no port at all
 	EndpointInvalid                 // an endpoint address that must not be served
 	EndpointNoNode                  // nodeName missing or unknown
 	SourceRangeInvalid              // an entry of loadBalancerSourceRanges
@@ -31,6 +31,7 @@ const (
 	ForwardingInvalid               // a value of fairlead.dev/forwarding
 	ValueInvalid                    // another field with a value that it can't have
 	NoCommonNode                    // no node serves all that is local on an address
+	NoAddress                       // a service of ours that asks for no address and has none
 	numProblemKinds
 )
 
@@ -54,6 +55,7 @@ var problemNames = [numProblemKinds]string{
 	ForwardingInvalid:   "forwarding_invalid",
 	ValueInvalid:        "value_invalid",
 	NoCommonNode:        "no_common_node",
+	NoAddress:           "no_address",
 }
 
 func (k ProblemKind) String() string { return problemNames[k] }

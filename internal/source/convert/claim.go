@@ -53,6 +53,10 @@ func wishes(s *served) (list []wish, requested bool) {
 // Services of ours don't matter.
 func (c *converter) claims(s *served) []claim {
 	list, requested := wishes(s)
+	if len(list) == 0 {
+		s.report.warned(lb.NoAddress, "", "has no address: write status.loadBalancer.ingress, the annotation %s or spec.loadBalancerIP",
+			v1alpha1.AnnotationAddresses)
+	}
 	var out []claim
 	for _, w := range list {
 		a, err := parseAddr(strings.TrimSpace(w.text))

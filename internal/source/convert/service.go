@@ -37,10 +37,13 @@ func ours(svc *corev1.Service) bool {
 func (c *converter) convertServices(services []*corev1.Service, eps []*discoveryv1.EndpointSlice) []lb.Service {
 	var mine []*served
 	for _, svc := range services {
-		if ours(svc) {
+		switch {
+		case ours(svc):
 			mine = append(mine, &served{object: svc, report: c.report("Service", svc)})
-		} else if svc.Spec.Type == corev1.ServiceTypeLoadBalancer {
+		case svc.Spec.Type == corev1.ServiceTypeLoadBalancer:
 			c.rememberForeign(svc)
+		default:
+			checkType(c.report("Service", svc), svc.Spec.Type)
 		}
 	}
 	var claims []claim
@@ -55,6 +58,16 @@ func (c *converter) convertServices(services []*corev1.Service, eps []*discovery
 		out = append(out, s.model)
 	}
 	return out
+}
+
+// checkType warns of a type that Kubernetes doesn't have: it may have been
+// meant as LoadBalancer.
+func checkType(r report, t corev1.ServiceType) {
+	switch t {
+	case "", corev1.ServiceTypeClusterIP, corev1.ServiceTypeNodePort, corev1.ServiceTypeLoadBalancer, corev1.ServiceTypeExternalName:
+		return
+	}
+	r.warned(lb.ValueInvalid, "spec.type", "%q is unknown, the Service is passed over: write LoadBalancer to have it served, or ClusterIP, NodePort or ExternalName", t)
 }
 
 // rememberForeign notes which addresses another implementation has given to
@@ -163,6 +176,9 @@ func protocol(p corev1.Protocol) (lb.Protocol, bool) {
 // them by name and protocol, so that pair must be unique, and so must be what
 // clients see.
 func convertPorts(r report, ports []corev1.ServicePort) []lb.ServicePort {
+	if len(ports) == 0 {
+		r.warned(lb.PortInvalid, "spec.ports", "it is empty, nothing is served: write a port")
+	}
 	var out []lb.ServicePort
 	for i, p := range ports {
 		field := func(name string) string { return fmt.Sprintf("spec.ports[%d].%s", i, name) }
