@@ -2,7 +2,9 @@ package file
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Error is why a directory could not be loaded. Fields that don't apply are
@@ -29,12 +31,21 @@ func (e *Error) Error() string {
 			b.WriteString(" " + e.Item)
 		}
 	}
-	for _, s := range []string{e.Object, e.Field, e.Msg} {
+	for _, s := range []string{plain(e.Object), plain(e.Field), e.Msg} {
 		if s != "" {
 			b.WriteString(": " + s)
 		}
 	}
 	return b.String()
+}
+
+// plain is s, quoted if it has anything but printable characters: words of a
+// file must not move the cursor of a terminal or begin another line.
+func plain(s string) string {
+	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) || !utf8.ValidString(s) {
+		return strconv.Quote(s)
+	}
+	return s
 }
 
 // fault is an error inside one value, to be completed with the value's place.

@@ -8,6 +8,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	discoveryv1 "k8s.io/api/discovery/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/fairlead-lb/fairlead/api/v1alpha1"
 	"github.com/fairlead-lb/fairlead/internal/lb"
@@ -65,7 +66,7 @@ func (l *loader) add(o *object) error {
 	default:
 		if group, _, _ := strings.Cut(o.apiVersion, "/"); group == v1alpha1.Group {
 			return o.errorAt(o.node.Line, "kind", fmt.Sprintf("there is no kind %s in %s: write AddressPool or Announcement of %s",
-				o.kind, o.apiVersion, v1alpha1.APIVersion))
+				plain(o.kind), plain(o.apiVersion), v1alpha1.APIVersion))
 		}
 	}
 	key := o.apiVersion + " " + o.kind
@@ -112,7 +113,7 @@ func lenient[T any, P apiObject[T]](l *loader, o *object, to *[]P) error {
 			Kind:    lb.UnknownField,
 			Object:  name,
 			Where:   o.where(lines, field),
-			Field:   field,
+			Field:   plain(field),
 			Message: fmt.Sprintf("%s has no such field: it is passed over", o.kind),
 			Warning: true,
 		})
@@ -131,6 +132,9 @@ func admit[T any, P apiObject[T]](l *loader, o *object, v P, to *[]P) (name stri
 	case v.GetNamespace() == "":
 		v.SetNamespace("default")
 	}
+	if err := checkNames(o, v); err != nil {
+		return "", err
+	}
 	name = convert.ObjectString(o.kind, v.GetNamespace(), v.GetName())
 	if first := l.places[name]; first != nil {
 		return "", o.errorAt(o.node.Line, "metadata.name", fmt.Sprintf("%s is defined already, in %s:%d: leave one out", name, first.file, first.node.Line))
@@ -138,6 +142,23 @@ func admit[T any, P apiObject[T]](l *loader, o *object, v P, to *[]P) (name stri
 	l.places[name] = o
 	*to = append(*to, v)
 	return name, nil
+}
+
+// checkNames holds names to the rules of a Kubernetes API server: whatever
+// prints one may count on it being a plain word.
+func checkNames(o *object, v metav1.Object) error {
+	const write = "write at most %d lower-case letters, digits%s, first and last a letter or a digit"
+	if name := v.GetName(); len(validation.IsDNS1123Subdomain(name)) > 0 {
+		return badName(o, "metadata.name", name, fmt.Sprintf(write, validation.DNS1123SubdomainMaxLength, ", - and ."))
+	}
+	if namespace := v.GetNamespace(); namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
+		return badName(o, "metadata.namespace", namespace, fmt.Sprintf(write, validation.DNS1123LabelMaxLength, " and -"))
+	}
+	return nil
+}
+
+func badName(o *object, field, value, write string) error {
+	return o.errorAt(lineOf(o.lines(), field), field, fmt.Sprintf("%.100q is no name: %s", value, write))
 }
 
 // snapshot converts what was collected and says where the problems are.
@@ -156,7 +177,7 @@ func (l *loader) snapshot() *lb.Snapshot {
 	for key, k := range l.ignored {
 		s.Problems = append(s.Problems, lb.Problem{
 			Kind:    lb.KindIgnored,
-			Object:  "kind " + key,
+			Object:  "kind " + plain(key),
 			Where:   fmt.Sprintf("%s:%d", k.first.file, k.first.node.Line),
 			Message: ignoredMessage(k),
 			Warning: true,
