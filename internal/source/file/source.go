@@ -58,7 +58,8 @@ func (s *Source) Load() (*lb.Snapshot, error) {
 }
 
 // Run reads the directory now and after every change, and publishes what it
-// has read if that differs. It returns when ctx ends, with the error of ctx: no
+// has read if that differs. What takes something away is published only after
+// the directory has stayed as it is for a while. It returns when ctx ends, with the error of ctx: no
 // state of the directory stops it.
 func (s *Source) Run(ctx context.Context) error {
 	w, err := newWatcher(s.dir)
@@ -67,12 +68,28 @@ func (s *Source) Run(ctx context.Context) error {
 		s.log.Warn("can't watch the directory, polling it", "interval", pollInterval, "err", err)
 	}
 	var last *lb.Snapshot
+	var d doubt
 	for {
 		w.rearm()
 		// An error of look is one of the load, too.
 		seen, _ := look(s.dir)
-		if snap := s.reload(last != nil); snap != nil && !reflect.DeepEqual(snap, last) {
-			last = snap
+		snap := s.reload(last != nil)
+		gone := takenAway(last, snap)
+		began, wait := d.about(len(gone) > 0)
+		if began {
+			s.log.Info("something is gone, used once the directory stays unchanged", "gone", gone[0], "parts", len(gone), "for", confirmation)
+		}
+		if wait {
+			stays, err := s.stays(ctx, w, seen)
+			if err != nil {
+				return err
+			}
+			if !stays {
+				continue
+			}
+		}
+		if snap != nil && !reflect.DeepEqual(snap, last) {
+			last, d = snap, doubt{}
 			s.publish(snap)
 		}
 		if err := s.wait(ctx, w, seen); err != nil {
@@ -85,7 +102,7 @@ func (s *Source) Run(ctx context.Context) error {
 // was seen, or it was in a bad state a while ago.
 func (s *Source) wait(ctx context.Context, w *watcher, seen []stamp) error {
 	for {
-		changed, err := settle(ctx, w.changed)
+		changed, err := settle(ctx, w.changed, pollInterval)
 		if err != nil {
 			return err
 		}

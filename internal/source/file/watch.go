@@ -15,6 +15,15 @@ const (
 	quiet = 50 * time.Millisecond
 	// patience is how long a directory that is never left alone stays unread.
 	patience = 500 * time.Millisecond
+	// confirmation is how long a directory must be left alone before it is
+	// believed that something is gone. A file that is written in place is empty
+	// or cut off for a while, a directory that is mounted anew is empty, and both
+	// read well: a VIP that is withdrawn for that long costs every connection,
+	// one that is withdrawn a second late costs nothing.
+	confirmation = time.Second
+	// stubbornness is how long a directory that is never left alone, and that
+	// has lacked something all the time, is not believed.
+	stubbornness = 10 * time.Second
 	// pollInterval is how often a directory is looked at all the same. What a
 	// symbolic link leads to can change unseen, and the kernel's watches can be
 	// used up (fs.inotify.max_user_instances is 128 on many systems).
@@ -105,14 +114,14 @@ func (w *watcher) matters(ev fsnotify.Event) bool {
 }
 
 // settle waits for a change and then for quiet after it. changed is false when
-// there was none for the poll interval.
-func settle(ctx context.Context, changes <-chan struct{}) (changed bool, err error) {
-	poll := time.NewTimer(pollInterval)
-	defer poll.Stop()
+// there was none for the time of most.
+func settle(ctx context.Context, changes <-chan struct{}, most time.Duration) (changed bool, err error) {
+	none := time.NewTimer(most)
+	defer none.Stop()
 	select {
 	case <-ctx.Done():
 		return false, ctx.Err()
-	case <-poll.C:
+	case <-none.C:
 		return false, nil
 	case <-changes:
 	}
