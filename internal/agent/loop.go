@@ -25,7 +25,7 @@ const eventBatch = 256
 // closed, when the VIPs are handed over.
 func (a *Agent) loop(ctx context.Context, stop <-chan struct{}) error {
 	dead := a.parts.Members.DeadTime()
-	beat := dead / 2
+	beat := dead * 2 / 3
 	timer := time.NewTimer(beat)
 	defer timer.Stop()
 	var giveUp <-chan time.Time

@@ -214,7 +214,7 @@ func (m *Machine) Lost(now Time, node string) {
 }
 
 // Tick does what is due. It must be called at the Deadline, and at least every
-// half of a dead time: a longer gap than the dead time is taken for a pause.
+// two thirds of a dead time: a longer gap than the dead time is taken for a pause.
 func (m *Machine) Tick(now Time) {
 	m.enter(now)
 	m.settle()
@@ -225,7 +225,7 @@ func (m *Machine) Tick(now Time) {
 
 // Deadline returns when the next Tick is of use.
 func (m *Machine) Deadline() (Time, bool) {
-	return min(m.next, m.now+m.cfg.DeadTime/2), len(m.known) > 0
+	return min(m.next, m.now+m.cfg.DeadTime*2/3), len(m.known) > 0
 }
 
 // enter begins every call that has a time.

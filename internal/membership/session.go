@@ -265,7 +265,8 @@ func (s *session) converse(ctx context.Context, c conn) error {
 		if s.news || now.Sub(s.flushed) >= repeatAfter*interval-interval/2 {
 			s.flush(now)
 		}
-		next := earlier(s.speaker.speak(now), now.Add(interval))
+		// The steady pace is never more than an interval and its jitter away.
+		next := earlier(s.speaker.speak(now), now.Add(interval*5/4))
 		if now.Before(brisk) {
 			next = earlier(next, now.Add(interval/4))
 		}
