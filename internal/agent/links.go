@@ -16,6 +16,11 @@ func (a *Agent) updateLink(s *segment) {
 		return
 	}
 	s.dirty = true
+	if was.Index != s.iface.Index {
+		// Made anew: what was said and heard through the old one is past, even if
+		// its absence was too short to be seen.
+		s.machine.SetSelf(a.now(), lb.InterfaceDown)
+	}
 	if was.Usable() != s.iface.Usable() {
 		a.log.Info("interface changed", "interface", s.name, "usable", s.iface.Usable(), "mac", s.iface.MAC)
 	}

@@ -100,8 +100,14 @@ func (a *Agent) step(dead time.Duration) time.Duration {
 func (a *Agent) announce() {
 	a.dropped = false
 	var d announce.Desired
+	var own []lb.MAC
 	for _, s := range a.segments {
-		d.Links = append(d.Links, s.desired())
+		if !s.iface.MAC.IsZero() {
+			own = append(own, s.iface.MAC)
+		}
+	}
+	for _, s := range a.segments {
+		d.Links = append(d.Links, s.desired(own))
 		s.dirty = false
 	}
 	if err := a.parts.Announcer.Set(d); err != nil {

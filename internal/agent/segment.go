@@ -83,11 +83,13 @@ func (s *segment) peerNames() []string {
 	return names
 }
 
-// desired is what the segment's view means for the announcer. It is pure.
-func (s *segment) desired() announce.Link {
+// desired is what the segment's view means for the announcer. own are the MACs
+// of all announcing interfaces of this node: two of them on one segment are no
+// strangers to each other. It is pure.
+func (s *segment) desired(own []lb.MAC) announce.Link {
 	l := announce.Link{
 		Name: s.name, Index: s.iface.Index, MAC: s.iface.MAC, Up: s.iface.Usable(),
-		Members: []lb.MAC{s.iface.MAC}, Hold: s.holds,
+		Members: append([]lb.MAC{s.iface.MAC}, own...), Hold: s.holds,
 	}
 	for _, p := range s.peers {
 		l.Members = append(l.Members, p.MAC)

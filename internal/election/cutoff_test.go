@@ -40,3 +40,36 @@ func TestCutOffEnds(t *testing.T) {
 		t.Errorf("a dead time later: %v, version changed: %v", got, m.Version() != before)
 	}
 }
+
+// A peer that was lost and is back may have told the network that our VIPs are
+// at its place, and give way before we hear of it: the network is told again.
+func TestReturnIsToldAgain(t *testing.T) {
+	m := New(Config{Self: "n1"}, 0)
+	m.SetVIPs(0, []VIP{{Addr: netip.MustParseAddr("192.0.2.1")}})
+	now := Time(0)
+	tick := func(d time.Duration) {
+		for end := now + d; now < end; {
+			now += 50 * time.Millisecond
+			m.Tick(now)
+		}
+	}
+	tick(time.Second)
+	generation := func() uint64 { return m.View()[0].Generation }
+	before := generation()
+	m.Heard(now, "n2", true, Beat{})
+	if got := generation(); got != before {
+		t.Errorf("a newcomer: generation %d, want %d", got, before)
+	}
+	tick(100 * time.Millisecond)
+	m.Lost(now, "n2")
+	tick(time.Second)
+	version := m.Version()
+	m.Heard(now, "n2", true, Beat{})
+	if got := generation(); got != before+1 || m.Version() == version {
+		t.Errorf("a return: generation %d, want %d", got, before+1)
+	}
+	m.Heard(now, "n2", true, Beat{})
+	if got := generation(); got != before+1 {
+		t.Errorf("its next word: generation %d, want %d", got, before+1)
+	}
+}

@@ -73,6 +73,15 @@ func (m *Machine) arrive(n *member) {
 	if m.alone() {
 		m.joined = m.now
 	}
+	if n.heard > 0 {
+		// It was lost and is back: while it was away it may have told the network
+		// that our VIPs are there, and it may give way before we ever hear of it.
+		for _, v := range m.vips {
+			if v.owner == m.me && !v.suspended {
+				v.generation++
+			}
+		}
+	}
 	n.alive, n.since = true, m.now
 	m.changed()
 }
