@@ -290,3 +290,20 @@ func TestIPv6Disabled(t *testing.T) {
 	eventually(t, "NDP goes on", func() bool { return h.Status()[1].State == Announcing })
 	c.expectReachable(vip6, ownMAC)
 }
+
+// IPv6 switched off under a running announcer is found and said, and switched
+// on again everything comes back, the groups included.
+func TestIPv6SwitchedOff(t *testing.T) {
+	c := newCable(t)
+	h := c.announcer(Options{})
+	h.announce(c.link(vip6))
+	c.must(c.host.sysctl("net/ipv6/conf/eth0/disable_ipv6", "1"))
+	eventually(t, "the address waits", func() bool {
+		s := h.Status()[0]
+		return s.State == Waiting && s.Err == ErrIPv6Disabled.Error()
+	})
+	c.must(c.host.sysctl("net/ipv6/conf/eth0/disable_ipv6", "0"))
+	eventually(t, "it is announced again", func() bool {
+		return h.Status()[0].State == Announcing && c.inGroup(packet.SolicitedNode(vip6))
+	})
+}

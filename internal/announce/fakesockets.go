@@ -71,7 +71,14 @@ func (f *FakeSockets) Groups(link Link) (Groups, error) {
 	return fakeGroups{f, link.Name}, nil
 }
 
-// Refuse makes Open fail with err from now on, or succeed if it is nil.
+// Check implements [Socket]: what Refuse says holds for open sockets too.
+func (s *fakeSocket) Check() error {
+	s.segment.mu.Lock()
+	defer s.segment.mu.Unlock()
+	return s.segment.refused[s.key]
+}
+
+// Refuse makes Open and Check fail with err from now on, or succeed if it is nil.
 func (f *FakeSockets) Refuse(ifname string, family Family, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

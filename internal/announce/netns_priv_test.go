@@ -44,7 +44,10 @@ type spaceSockets struct {
 type countedSocket struct {
 	*rawSocket
 	reads *atomic.Int64
+	space space
 }
+
+func (c countedSocket) Check() error { return c.space.do(c.rawSocket.Check) }
 
 func (c countedSocket) Read(b []byte) (int, error) {
 	n, err := c.rawSocket.Read(b)
@@ -60,7 +63,7 @@ func (s *spaceSockets) Open(link Link, family Family) (socket Socket, err error)
 		}
 		raw := opened.(*rawSocket)
 		s.last[family].Store(raw)
-		socket = countedSocket{raw, &s.reads}
+		socket = countedSocket{raw, &s.reads, s.space}
 		return nil
 	})
 	return socket, err

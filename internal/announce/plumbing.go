@@ -36,8 +36,9 @@ func (a *Announcer) runSockets(ctx context.Context) error {
 	}
 }
 
-// observe looks at the ports now and then: at what they have counted, and
-// whether those that have failed before can be relied on again.
+// observe looks at the ports now and then: at what they have counted, whether
+// they still make sense, and whether those that have failed before can be
+// relied on again.
 func (a *Announcer) observe() {
 	a.mu.Lock()
 	defer a.unlock()
@@ -45,7 +46,14 @@ func (a *Announcer) observe() {
 	for _, w := range a.wires {
 		a.fold(w)
 		for f, p := range w.ports {
-			if p == nil || w.retry[f].err == nil || now.Sub(p.opened) < maxBackoff {
+			if p == nil {
+				continue
+			}
+			if err := p.socket.Check(); err != nil {
+				a.fail(w, Family(f), err)
+				continue
+			}
+			if w.retry[f].err == nil || now.Sub(p.opened) < maxBackoff {
 				continue
 			}
 			w.retry[f] = backoff{}

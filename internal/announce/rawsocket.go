@@ -51,7 +51,7 @@ func (rawSockets) Open(link Link, family Family) (Socket, error) {
 	if err := filter.attach(conn); err != nil {
 		return nil, errors.Join(err, conn.Close(), filter.Close())
 	}
-	return &rawSocket{conn: conn, kernelFilter: filter}, nil
+	return &rawSocket{conn: conn, kernelFilter: filter, link: link.Name, family: family}, nil
 }
 
 // ipv6Disabled reads the setting of the calling thread's network namespace.
@@ -66,6 +66,17 @@ func ipv6Disabled(ifname string) bool {
 type rawSocket struct {
 	conn *packet.Conn
 	*kernelFilter
+	link   string
+	family Family
+}
+
+// Check finds IPv6 switched off under an open socket. The stack has then
+// forgotten its multicast groups, too.
+func (s *rawSocket) Check() error {
+	if s.family == NDP && ipv6Disabled(s.link) {
+		return ErrIPv6Disabled
+	}
+	return nil
 }
 
 func (s *rawSocket) Read(b []byte) (int, error) {

@@ -21,6 +21,9 @@ type Sockets interface {
 type Socket interface {
 	io.ReadWriteCloser
 	Filter
+	// Check says why frames of the family make no sense on the link any more,
+	// which neither reading nor writing tells.
+	Check() error
 }
 
 // Filter keeps frames that don't concern us from waking anybody.
