@@ -18,7 +18,7 @@ type layer struct {
 var layers = []layer{
 	{packages: []string{"internal/lb"}},
 	{packages: []string{"internal/metrics"}},
-	{packages: pure, imports: []string{"internal/lb", "internal/election"}},
+	{packages: pure, imports: []string{"internal/lb", "internal/election", "internal/maglev"}},
 	{packages: []string{"api/..."}},
 	{packages: []string{"internal/bpf"}},
 	{
@@ -46,7 +46,7 @@ var layers = []layer{
 }
 
 // pure packages do no I/O, read no clock and start no goroutine.
-var pure = []string{"internal/election/...", "internal/packet", "internal/maglev"}
+var pure = []string{"internal/election/...", "internal/packet", "internal/maglev", "internal/plan"}
 
 // fenced are modules of others that only some of our packages may import,
 // their tests excepted.
